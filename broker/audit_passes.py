@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 from uuid import UUID
 
 from broker.interface import CredentialRefusal, Verifier
@@ -18,6 +19,7 @@ PASS_STEP_SECONDS = 3_600
 """Seconds in which all passes of a tenant are the same, so that the database checks one for many records."""
 
 MAX_CACHED_PASSES = 100_000
+Verdict = TypeVar("Verdict", Credential, CredentialRefusal, Credential | CredentialRefusal)
 _KEY = "SELECT inner_pad, outer_pad FROM auth.audit_key"
 
 
@@ -43,6 +45,10 @@ class AuditPassSigner:
         signature = self._signed[tenant_id] = until + hashlib.sha256(self._outer + inner).hexdigest()
         return signature
 
+    def add_pass(self, verdict: Verdict) -> Verdict:
+        """Add the pass for the log of whoever a verdict is about; where that is nobody, it has none."""
+        return verdict if verdict.tenant_id is None else replace(verdict, audit_pass=self.sign(verdict.tenant_id))
+
 
 async def load_signer(database: Database) -> AuditPassSigner:
     """The signer with this deployment's key.
@@ -64,7 +70,4 @@ class SigningVerifier:
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """See :class:`broker.interface.Verifier`."""
-        verdict = await self._verifier.verify(token)
-        if verdict.tenant_id is None:
-            return verdict
-        return replace(verdict, audit_pass=self._signer.sign(verdict.tenant_id))
+        return self._signer.add_pass(await self._verifier.verify(token))

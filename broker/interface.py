@@ -106,11 +106,11 @@ class Mandate:
 class LeaseRequest:
     """Asks for a way to use one tool at its vendor. The broker believes nothing of the gateway but this.
 
-    `subject` is the caller's own credential, an API token or an access token. `rejected_version` is that of a lease
-    which the vendor has just refused.
+    `subject` is the caller's own credential, an API token or an access token; where a worker asks, a mandate.
+    `rejected_version` is that of a lease which the vendor has just refused.
     """
 
-    subject: Secret
+    subject: Secret | MandateReference
     module: str
     tool: str
     rejected_version: int | None = None
@@ -196,8 +196,8 @@ class MandateBroker(Protocol):
         ...
 
 
-class Broker(Verifier, Protocol):
-    """The trust zone's services to the data plane."""
+class AccountBroker(Protocol):
+    """Accounts at vendors, for whom a credential or a mandate speaks for."""
 
     async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
         """How the vendor modules that the caller may use stand, by module. There is no way to ask about others.
@@ -219,6 +219,10 @@ class Broker(Verifier, Protocol):
             core.errors.Unavailable: the broker, its database or a key cannot be reached.
         """
         ...
+
+
+class Broker(Verifier, AccountBroker, MandateBroker, Protocol):
+    """The trust zone's services to the data plane."""
 
 
 @dataclass(frozen=True, slots=True)

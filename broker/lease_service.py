@@ -5,7 +5,6 @@ taken over gets nothing for users who are away, and nothing beyond the roles of 
 """
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -25,31 +24,35 @@ from broker.connections.credential_selection import (
     select_credential,
 )
 from broker.connections.stored_credentials import load_credentials
-from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason, Verifier
+from broker.interface import (
+    CredentialRefusal,
+    Lease,
+    LeaseRequest,
+    MandateReference,
+    NoCredential,
+    RefusalReason,
+    Verifier,
+)
+from broker.mandates.mandate_records import PERMISSION_LOST, end_mandate
+from broker.mandates.mandate_service import MandateService
 from broker.oauth_client.vendor_scopes import covers_module
 from broker.providers.catalogue import get_api_endpoint_key
 from broker.providers.error_reasons import SCOPE
 from broker.providers.schema import Provider
 from broker.rejections.report import IN_DOUBT, RejectionTiming, get_hold_seconds, report_rejection
-from broker.user_policy import UserPolicy, load_user_policy
+from broker.user_policy import ToolHints, UserPolicy, build_denied_event, is_allowed, is_permitted, load_user_policy
 from broker.vault.credential_store import UNREADABLE, decode_scheme, decrypt_credential, mark_broken
 from broker.vault.envelope import DecryptionError
 from broker.vault.origin_policy import NO_HOSTS, ORIGIN_CHANGED, OriginPolicy, read_attributes
 from broker.vault.vault import Vault
-from core import scopes
-from core.audit.event import AuditEvent, AuditEventKind
 from core.audit.transactional import append_in_transaction
 from core.caller import Credential
 from core.connection_state import ModuleConnection
 from core.db import Database, Row, UnitOfWork
 from core.http.origins import get_origin
-from core.permissions import permits
 from core.secret import Secret
 
 log = logging.getLogger(__name__)
-
-ToolHints = Mapping[tuple[str, str], bool]
-"""Whether a tool only reads, by module and tool, for every tool of every module that has a vendor."""
 
 
 class AccessTokenSource(Protocol):
@@ -63,7 +66,8 @@ class AccessTokenSource(Protocol):
 
 
 class LeaseService:
-    """Implements `status` and `lease` of :class:`broker.interface.Broker` on the broker's own database role."""
+    """Implements `status` and `lease` of :class:`broker.interface.Broker` on the broker's own database role.
+    `tool_hints` has every tool of every module that has a vendor."""
 
     def __init__(
         self,
@@ -75,6 +79,7 @@ class LeaseService:
         base_urls: Mapping[str, str],
         clock: Callable[[], datetime],
         accounts: AccessTokenSource,
+        mandates: MandateService,
         rejections: RejectionTiming | None = None,
         hosts: Mapping[str, Sequence[str]] = NO_HOSTS,
     ) -> None:
@@ -84,6 +89,7 @@ class LeaseService:
         self._tools = _group_by_module(tool_hints)
         self._clock = clock
         self._accounts = accounts
+        self._mandates = mandates
         self._bounds, self._base_urls = OriginPolicy(base_urls, hosts), base_urls
         self._rejections = rejections or RejectionTiming()
 
@@ -112,14 +118,16 @@ class LeaseService:
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         """See :meth:`broker.interface.Broker.lease`."""
-        caller = await self._verifier.verify(request.subject)
+        caller = await self._verify_subject(request)
         if isinstance(caller, CredentialRefusal):
             return caller
         async with self._database.tenant(caller.tenant_id) as work:
             access = await load_user_policy(work, caller.user_id)
             read_only = self._tools.get(request.module, {}).get(request.tool)
-            if read_only is None or not _is_allowed(access, caller, request.module, request.tool, read_only):
-                await append_in_transaction(work, _build_denied_event(caller, request))
+            if read_only is None or not is_allowed(access, caller, request.module, request.tool, read_only):
+                await append_in_transaction(work, build_denied_event(caller, request.module, request.tool))
+                if isinstance(request.subject, MandateReference) and read_only is not None:
+                    await end_mandate(work, request.subject.mandate_id, PERMISSION_LOST, self._clock())
                 return CredentialRefusal(RefusalReason.FORBIDDEN, caller.tenant_id, caller.user_id, caller.id)
             roles = access.list_permitting_roles(request.module, {request.tool: read_only})
             rows = await load_credentials(
@@ -143,6 +151,11 @@ class LeaseService:
                     request.module, "broken", get_credential_kind(row), SCOPE if read_only else READING_ONLY
                 )
         return await self._lease_account_token(caller.tenant_id, access, request, row)
+
+    async def _verify_subject(self, request: LeaseRequest) -> Credential | CredentialRefusal:
+        if isinstance(request.subject, MandateReference):
+            return await self._mandates.verify_for_tool(request.subject, request.module, request.tool)
+        return await self._verifier.verify(request.subject)
 
     async def _lease_account_token(
         self, tenant_id: UUID, access: UserPolicy, request: LeaseRequest, row: Row
@@ -168,7 +181,7 @@ class LeaseService:
     def _list_tool_kinds(self, access: UserPolicy, caller: Credential, module: str) -> set[bool]:
         """Those of the caller's tools."""
         return {
-            reads for tool, reads in self._tools[module].items() if _is_permitted(access, caller, module, tool, reads)
+            reads for tool, reads in self._tools[module].items() if is_permitted(access, caller, module, tool, reads)
         }
 
     async def _find_hold_seconds(
@@ -228,7 +241,7 @@ class LeaseService:
         usable: dict[str, list[UUID]] = {}
         for module, tools in self._tools.items():
             permitted = {
-                tool: reads for tool, reads in tools.items() if _is_permitted(access, caller, module, tool, reads)
+                tool: reads for tool, reads in tools.items() if is_permitted(access, caller, module, tool, reads)
             }
             if permitted:
                 usable[module] = access.list_permitting_roles(module, permitted)
@@ -251,30 +264,6 @@ def _group_by_module(hints: ToolHints) -> dict[str, dict[str, bool]]:
     for (module, tool), read_only in sorted(hints.items()):
         modules[module][tool] = read_only
     return dict(modules)
-
-
-def _is_permitted(access: UserPolicy, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
-    return permits(access.policy, module, tool, read_only=read_only, only_reading=caller.read_only)
-
-
-def _is_allowed(access: UserPolicy, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
-    needed = scopes.READ if read_only else scopes.WRITE
-    return scopes.covers(caller.scopes, needed) and _is_permitted(access, caller, module, tool, read_only)
-
-
-def _build_denied_event(caller: Credential, request: LeaseRequest) -> AuditEvent:
-    """An honest gateway has asked the same function before: this is a change of the last second, or an attack."""
-    return AuditEvent(
-        at=time.time_ns(),
-        kind=AuditEventKind.DENIED,
-        tenant_id=caller.tenant_id,
-        user_id=caller.user_id,
-        credential_id=caller.id,
-        module=request.module,
-        tool=request.tool,
-        outcome="denied",
-        detail={"by": "broker"},
-    )
 
 
 _USED = "UPDATE vault.credentials SET last_used_at = vault.clock(), endpoint = $3 WHERE tenant_id = $1 AND id = $2"

@@ -2,8 +2,18 @@
 
 from collections.abc import Mapping
 
-from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, Verifier
+from broker.interface import (
+    CredentialRefusal,
+    Lease,
+    LeaseRequest,
+    Mandate,
+    MandateReference,
+    MandateRequest,
+    NoCredential,
+    Verifier,
+)
 from broker.lease_service import LeaseService
+from broker.mandates.mandate_service import MandateService
 from core.caller import Credential
 from core.connection_state import ModuleConnection
 from core.secret import Secret
@@ -12,9 +22,10 @@ from core.secret import Secret
 class LocalBroker:
     """Implements :class:`broker.interface.Broker` on the broker's own database role."""
 
-    def __init__(self, verifier: Verifier, leases: LeaseService) -> None:
+    def __init__(self, verifier: Verifier, leases: LeaseService, mandates: MandateService) -> None:
         self._verifier = verifier
         self._leases = leases
+        self._mandates = mandates
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         return await self._verifier.verify(token)
@@ -24,3 +35,12 @@ class LocalBroker:
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         return await self._leases.lease(request)
+
+    async def create_mandate(self, request: MandateRequest) -> Mandate | CredentialRefusal:
+        return await self._mandates.create_mandate(request)
+
+    async def verify_mandate(self, reference: MandateReference) -> Credential | CredentialRefusal:
+        return await self._mandates.verify_mandate(reference)
+
+    async def end_mandate(self, reference: MandateReference) -> None:
+        await self._mandates.end_mandate(reference)

@@ -1,5 +1,6 @@
 """Permissions of a verified user, read by the broker itself, independently of the gateway."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,9 +8,15 @@ from uuid import UUID
 
 import orjson
 
+from core import scopes
+from core.audit.event import AuditEvent, AuditEventKind
+from core.caller import Credential
 from core.db import UnitOfWork
-from core.permissions import Policy, Role
+from core.permissions import Policy, Role, permits
 from core.policy_loader import load_user_roles
+
+ToolHints = Mapping[tuple[str, str], bool]
+"""Whether a tool only reads, by module and tool."""
 
 _SERVICES = "SELECT module, settings FROM core.services WHERE tenant_id = $1 AND enabled"
 
@@ -43,3 +50,30 @@ async def load_user_policy(work: UnitOfWork, user_id: UUID) -> UserPolicy:
     roles = await load_user_roles(work, user_id)
     services = await work.fetch(_SERVICES)
     return UserPolicy(roles, {row["module"]: row["settings"] for row in services})
+
+
+def is_permitted(access: UserPolicy, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
+    """Check whether a tool exists for whom the credential speaks for."""
+    return permits(access.policy, module, tool, read_only=read_only, only_reading=caller.read_only)
+
+
+def is_allowed(access: UserPolicy, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
+    """Check whether a tool exists for whom the credential speaks for, and the credential's scopes are for it."""
+    needed = scopes.READ if read_only else scopes.WRITE
+    return scopes.covers(caller.scopes, needed) and is_permitted(access, caller, module, tool, read_only)
+
+
+def build_denied_event(caller: Credential, module: str, tool: str) -> AuditEvent:
+    """Build the event of a tool that the broker refuses. An honest gateway has asked the same function before: it is a
+    change of the last second, or an attack."""
+    return AuditEvent(
+        at=time.time_ns(),
+        kind=AuditEventKind.DENIED,
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        credential_id=caller.id,
+        module=module,
+        tool=tool,
+        outcome="denied",
+        detail={"by": "broker"},
+    )

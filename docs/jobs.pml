@@ -31,9 +31,9 @@ byte state = QUEUED;          /* jobs.jobs */
 byte owner = 0;
 byte attempt = 0;
 #ifdef ONCE
-byte left = 0;                /* retries_left */
+byte retries = 0;                /* retries_left */
 #else
-byte left = 2;
+byte retries = 2;
 #endif
 
 bool registered[3];           /* jobs.workers */
@@ -108,11 +108,11 @@ inline reap(who) {
 #ifdef REPEAT
   :: state == RUNNING && owner == who -> state = QUEUED; owner = 0
 #else
-  :: state == RUNNING && owner == who && left > 0 -> left--; state = QUEUED; owner = 0
+  :: state == RUNNING && owner == who && retries > 0 -> retries--; state = QUEUED; owner = 0
 #ifdef ONCE
-  :: state == RUNNING && owner == who && left == 0 -> state = UNKNOWN; owner = 0
+  :: state == RUNNING && owner == who && retries == 0 -> state = UNKNOWN; owner = 0
 #else
-  :: state == RUNNING && owner == who && left == 0 -> state = FAILED; owner = 0
+  :: state == RUNNING && owner == who && retries == 0 -> state = FAILED; owner = 0
 #endif
 #endif
   :: else -> skip

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 from pydantic import ValidationError
 
-from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from broker.interface import AccountBroker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
 from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
 from core.concurrency.single_flight import SingleFlight
@@ -66,7 +66,7 @@ class LeaseCache:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: AccountBroker,
         generations: Generations,
         links: ConnectMessages,
         *,

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from broker.interface import Broker, CredentialRefusal
+from broker.interface import AccountBroker, CredentialRefusal
 from core.caller import Caller
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.concurrency.lru_cache import GenerationCache
@@ -38,7 +38,7 @@ class VendorConnections:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: AccountBroker,
         generations: Generations,
         leases: LeaseCache,
         sessions: VendorClientFactory,

@@ -43,20 +43,21 @@ class Change:
 
 
 class JobEvents:
-    """Announcements of this process. `run` listens for as long as it is awaited; it rests while nobody waits."""
+    """Announcements of this process. Listening begins with the first who waits, and `close` ends it."""
 
     def __init__(self, address: DatabaseAddress) -> None:
         self._address = address
         self._watched: dict[UUID, set[Change]] = {}
         self._listeners: set[Listener] = set()
         self._is_used = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
     def watch(self, job_id: UUID) -> Generator[Change]:
         """Watch one job."""
         change = Change()
         self._watched.setdefault(job_id, set()).add(change)
-        self._is_used.set()
+        self._begin()
         try:
             yield change
         finally:
@@ -69,14 +70,25 @@ class JobEvents:
     def listen(self, listener: Listener) -> Generator[None]:
         """Have `listener` called with tenant, person, job and state at every change of any job."""
         self._listeners.add(listener)
-        self._is_used.set()
+        self._begin()
         try:
             yield
         finally:
             self._listeners.discard(listener)
 
+    def _begin(self) -> None:
+        self._is_used.set()
+        if self._task is None:
+            self._task = asyncio.create_task(self.run(), name="listening for changes of jobs")
+
+    def close(self) -> None:
+        """End listening."""
+        if self._task is not None:
+            self._task.cancel()
+
     async def run(self) -> None:
-        """Listen until cancelled."""
+        """Listen until cancelled, while somebody waits."""
+        self._task = self._task or asyncio.current_task()
         while True:
             await self._is_used.wait()
             with contextlib.suppress(*CONNECTION_ERRORS, Unavailable):

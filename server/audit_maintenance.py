@@ -1,4 +1,5 @@
-"""Maintenance of the audit log that needs no other role than the control plane's: sealing and counting."""
+"""Maintenance of the audit log that needs no other role than the control plane's: sealing, counting, and what it
+tells of backups."""
 
 import contextlib
 from collections.abc import AsyncGenerator
@@ -10,6 +11,7 @@ from core.concurrency.periodic import PeriodicTask
 from core.db import Database
 from core.errors import Unavailable
 from core.observability.metrics import Metrics
+from server.backup_age import watch_backups
 from server.role_database import get_utc_now
 
 
@@ -25,6 +27,7 @@ async def run_audit_maintenance(console: Database, metrics: Metrics) -> AsyncGen
             run_in_background("sealing the audit log", sealer.run()),
             run_in_background(counting.name, counting.run()),
             run_in_background(forgetting.name, forgetting.run()),
+            watch_backups(console, metrics, get_utc_now),
         ):
             yield
     finally:

@@ -1,8 +1,8 @@
 """The keys and settings files of a data folder in one encrypted file, beside a backup of the database.
 
 The file is JSON: a salt of scrypt (RFC 7914), a nonce, and the files by name under AES-256-GCM. It holds no password of
-a database role, which a restore makes anew, no private key of a gateway or control plane, and no `deployment-id`, by
-which a copy is known.
+a database role, which a restore makes anew, no private key of a gateway, control plane or worker, and no
+`deployment-id`, by which a copy is known.
 """
 
 import base64
@@ -25,7 +25,7 @@ from core.private_file import read_private, write_once
 from core.secret import Secret
 from server.deployment import DIGEST_KEY_FILE, KEYS_FOLDER, PEPPERS_FILE, VAULT_KEYS_FILE
 from server.postgres.backup import stage_file
-from server.start_files import CONSOLES_FILE, GATEWAYS_FILE
+from server.start_files import CONSOLES_FILE, GATEWAYS_FILE, WORKERS_FILE
 
 FORMAT = "mcpist-keys-1"
 MAX_ARCHIVE_BYTES = 2**20
@@ -46,6 +46,7 @@ def read_key_files(settings: Settings) -> dict[str, str]:
     optional = {
         f"{KEYS_FOLDER}/{GATEWAYS_FILE}": settings.broker_gateways or keys / GATEWAYS_FILE,
         f"{KEYS_FOLDER}/{CONSOLES_FILE}": settings.broker_consoles or keys / CONSOLES_FILE,
+        f"{KEYS_FOLDER}/{WORKERS_FILE}": settings.broker_workers or keys / WORKERS_FILE,
         IDENTITY_FILE: settings.identity_file or settings.home / IDENTITY_FILE,
         NOTICES_FILE: settings.notices_file or settings.home / NOTICES_FILE,
     }

@@ -39,6 +39,7 @@ from server.standalone import open_remote_broker
 from server.wiring.broker import open_broker_runtime
 from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
+from server.wiring.jobs import run_job_worker
 from server.wiring.web import CONSOLE_PATH, open_web_application
 from server.workers.supervisor import Workers, run_workers
 from server.workers.worker import ONLY_WORKER, Worker
@@ -68,6 +69,7 @@ async def serve_product(
         async with (
             _run_further_workers(settings, listener, operator) as (worker, workers),
             _run_broker_and_gateway(settings, context, worker, operator, metrics) as gateway,
+            run_job_worker(settings, deployment, gateway.job_handlers, metrics),
             _serve_gateway(settings, gateway, listener, access, worker, workers) as ready,
         ):
             if workers is not None:
@@ -106,6 +108,7 @@ async def open_product_application(settings: Settings, deployment: Deployment) -
         open_operator_context_on(deployment) as context,
         _run_sealer(context, settings, Metrics()),
         _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
+        run_job_worker(settings, deployment, gateway.job_handlers, gateway.metrics),
     ):
         yield gateway.app
         await _drain(gateway, settings)
@@ -170,6 +173,19 @@ async def serve_gateway_alone(
         _serve_gateway(settings, gateway, listener) as ready,
     ):
         yield ready
+
+
+@contextlib.asynccontextmanager
+async def run_worker_gateway(
+    settings: Settings,
+    deployment: Deployment,
+    broker: contextlib.AbstractAsyncContextManager[Broker],
+    tracer: Tracer,
+) -> AsyncGenerator[Gateway]:
+    """Run what a worker runs jobs with: a gateway that nobody reaches."""
+    catalogue = load_installed_modules()
+    async with _run_logged_gateway(settings, deployment, broker, catalogue, tracer=tracer) as gateway:
+        yield gateway
 
 
 @contextlib.asynccontextmanager

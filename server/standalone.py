@@ -16,8 +16,8 @@ import asyncpg
 from broker.api.console_messages import CONSOLE_PATHS
 from broker.api.console_rpc import ConsoleServices, build_console_rpc
 from broker.interface import Broker, RefusalReason
-from broker.rpc.app import BrokerApp
-from broker.rpc.codec import PATHS
+from broker.rpc.app import BrokerApp, WorkerBrokerApp
+from broker.rpc.codec import PATHS, WORKER_PATHS
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.digest_key_check import check_digest_key
@@ -53,7 +53,13 @@ from server.listener import open_unix_listener, serve_application, wait_drain_de
 from server.metrics_server import serve_process_metrics
 from server.postgres.login_errors import explain_refused_entry
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
-from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_consoles, load_served_gateways
+from server.start_files import (
+    GATEWAY_KEY_FILE,
+    GATEWAYS_FILE,
+    load_served_consoles,
+    load_served_gateways,
+    load_served_workers,
+)
 from server.wiring.broker import open_broker_runtime
 from server.wiring.web import open_web_application
 
@@ -101,7 +107,7 @@ async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGe
         async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await _open_single_role_deployment(settings, GATEWAY_ROLE, make_keys=False)
+    yield await open_single_role_deployment(settings, GATEWAY_ROLE, make_keys=False)
 
 
 @contextlib.asynccontextmanager
@@ -115,7 +121,7 @@ async def open_console_deployment(settings: Settings, report: Report) -> AsyncGe
         async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await _open_single_role_deployment(settings, CONSOLE_ROLE, make_keys=False, has_digest_key=False)
+    yield await open_single_role_deployment(settings, CONSOLE_ROLE, make_keys=False, has_digest_key=False)
 
 
 @contextlib.asynccontextmanager
@@ -130,11 +136,7 @@ async def open_remote_broker(settings: Settings, tracer: Tracer = NOOP_TRACER) -
     key = ServiceTokenSigner(load_private_key(settings.gateway_key or settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE))
     fields = {"url": settings.broker_url, "gateway": key.gateway}
     log.info("using the broker at MCPIST_BROKER_URL", extra={"event": "broker_configured", **fields})
-    if _is_open_to_eavesdroppers(settings.broker_url):
-        log.warning(
-            "MCPIST_BROKER_URL is plain http to another machine: tokens can be read in transit; use https",
-            extra={"event": "broker_url_insecure"},
-        )
+    warn_of_eavesdroppers(settings)
     from broker.rpc.rpc_client import open_http_broker  # 90 ms of import (aiohttp) that only this needs
 
     async with open_http_broker(settings.broker_url, key, tracer) as client:
@@ -145,14 +147,14 @@ async def open_remote_broker(settings: Settings, tracer: Tracer = NOOP_TRACER) -
 async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
     url = settings.database_url
     if url is not None and urlsplit(url.reveal()).username == BROKER_ROLE:
-        yield await _open_single_role_deployment(settings, BROKER_ROLE, make_keys=True)
+        yield await open_single_role_deployment(settings, BROKER_ROLE, make_keys=True)
         return
     async with attach_database(settings, report) as deployment:
         await migrate(deployment.admin, deployment.passwords, upgrade=False)
         yield deployment
 
 
-async def _open_single_role_deployment(
+async def open_single_role_deployment(
     settings: Settings, role: str, *, make_keys: bool, has_digest_key: bool = True
 ) -> Deployment:
     """Open a deployment as one role. A wrong login, a pooler in the wrong mode, an older schema or another deployment's
@@ -208,6 +210,9 @@ async def _open_broker_app(
         health = HealthMonitor(checks, clock=time.monotonic)
         register_health_metrics(metrics, health, can_write=lambda: not audit.stalled)
         paths: dict[str, Application] = {**dict.fromkeys(PATHS, broker), **build_health_routes(health)}
+        if (workers := load_served_workers(settings)) is not None:
+            for_workers = WorkerBrokerApp(zone.broker, ServiceTokenVerifier(workers), tracer=tracer)
+            paths.update(dict.fromkeys(WORKER_PATHS, for_workers))
         async with open_web_application(
             zone,
             settings,
@@ -274,6 +279,11 @@ def _open_broker_listener(settings: Settings) -> Generator[tuple[socket.socket, 
         yield listener, replace(settings, public_url="").public_url
 
 
-def _is_open_to_eavesdroppers(url: str) -> bool:
-    split = urlsplit(url)
-    return split.scheme == "http" and split.hostname not in LOOPBACK_HOSTS
+def warn_of_eavesdroppers(settings: Settings) -> None:
+    """Log a warning where tokens go to the broker over plain HTTP between machines."""
+    split = urlsplit(settings.broker_url)
+    if split.scheme == "http" and split.hostname not in LOOPBACK_HOSTS:
+        log.warning(
+            "MCPIST_BROKER_URL is plain http to another machine: tokens can be read in transit; use https",
+            extra={"event": "broker_url_insecure"},
+        )

@@ -31,6 +31,8 @@ GATEWAY_KEY_FILE = "gateway.pem"
 GATEWAYS_FILE = "gateways.pem"
 CONSOLE_KEY_FILE = "console.pem"
 CONSOLES_FILE = "consoles.pem"
+WORKER_KEY_FILE = "worker.pem"
+WORKERS_FILE = "workers.pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
         settings.console_key or keys / CONSOLE_KEY_FILE,
         settings.broker_consoles or keys / CONSOLES_FILE,
     )
+    worker, workers = settings.worker_key or keys / WORKER_KEY_FILE, settings.broker_workers or keys / WORKERS_FILE
     files = (
         StartFile("identity settings", _get_identity_path(settings), partial(load_identity_settings, settings)),
         StartFile("notice settings", _get_notifications_path(settings), partial(load_notification_settings, settings)),
@@ -65,6 +68,8 @@ def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
         StartFile("gateway keys", public, partial(load_public_keys, public)),
         StartFile("console keys", console, partial(load_private_key, console)),
         StartFile("console keys", consoles, partial(load_public_keys, consoles)),
+        StartFile("worker keys", worker, partial(load_private_key, worker)),
+        StartFile("worker keys", workers, partial(load_public_keys, workers)),
     )
     configured = {
         settings.identity_file,
@@ -73,6 +78,8 @@ def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
         settings.broker_gateways,
         settings.console_key,
         settings.broker_consoles,
+        settings.worker_key,
+        settings.broker_workers,
     }
     return tuple(file for file in files if file.path in configured or file.path.exists())
 
@@ -119,14 +126,12 @@ def load_served_consoles(settings: Settings) -> TrustedGateways | None:
     Raises:
         Invalid: the file is of no use.
     """
-    if settings.broker_consoles is not None:
-        return TrustedGateways(settings.broker_consoles)
-    keys = settings.home / KEYS_FOLDER
-    if settings.broker_gateways is not None and not (keys / CONSOLES_FILE).exists():
-        return None
-    if not (keys / CONSOLES_FILE).exists():
-        make_key_pair(keys / CONSOLE_KEY_FILE, keys / CONSOLES_FILE)
-    return TrustedGateways(keys / CONSOLES_FILE)
+    return _load_served(settings, settings.broker_consoles, CONSOLE_KEY_FILE, CONSOLES_FILE)
+
+
+def load_served_workers(settings: Settings) -> TrustedGateways | None:
+    """Load the workers that a broker serves, as :func:`load_served_consoles` does control planes."""
+    return _load_served(settings, settings.broker_workers, WORKER_KEY_FILE, WORKERS_FILE)
 
 
 def load_console_key(settings: Settings) -> ServiceTokenSigner:
@@ -135,10 +140,30 @@ def load_console_key(settings: Settings) -> ServiceTokenSigner:
     Raises:
         Invalid: the file is of no use.
     """
+    return _load_key(settings, settings.console_key, CONSOLE_KEY_FILE, CONSOLES_FILE)
+
+
+def load_worker_key(settings: Settings) -> ServiceTokenSigner:
+    """Load the key of a worker, as :func:`load_console_key` does that of a control plane."""
+    return _load_key(settings, settings.worker_key, WORKER_KEY_FILE, WORKERS_FILE)
+
+
+def _load_served(settings: Settings, named: Path | None, private: str, public: str) -> TrustedGateways | None:
+    if named is not None:
+        return TrustedGateways(named)
     keys = settings.home / KEYS_FOLDER
-    if settings.console_key is None:
-        make_key_pair(keys / CONSOLE_KEY_FILE, keys / CONSOLES_FILE)
-    return ServiceTokenSigner(load_private_key(settings.console_key or keys / CONSOLE_KEY_FILE))
+    if settings.broker_gateways is not None and not (keys / public).exists():
+        return None
+    if not (keys / public).exists():
+        make_key_pair(keys / private, keys / public)
+    return TrustedGateways(keys / public)
+
+
+def _load_key(settings: Settings, named: Path | None, private: str, public: str) -> ServiceTokenSigner:
+    keys = settings.home / KEYS_FOLDER
+    if named is None:
+        make_key_pair(keys / private, keys / public)
+    return ServiceTokenSigner(load_private_key(named or keys / private))
 
 
 def _get_identity_path(settings: Settings) -> Path:

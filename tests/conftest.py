@@ -8,7 +8,7 @@ import pytest
 from tests.support import postgres
 
 pytest_plugins = (
-    "tests.support.accepted_plugin",
+    "tests.support.socket_plugin",
     "tests.support.canary_plugin",
     "tests.support.chromium",
     "tests.support.collector_plugin",

@@ -23,6 +23,7 @@ from core.audit.event import DEPLOYMENT_CHAIN
 from core.db import Database
 from core.errors import Forbidden, LimitReached, Unavailable
 from core.scopes import ADMIN_READ
+from jobs.events import JobEvents
 
 MAX_STREAMS_PER_PERSON, MAX_STREAMS = 8, 2_000
 PING_SECONDS = 15.0
@@ -55,6 +56,7 @@ class EventStreams:
     console: Database
     feed: ChangeFeed
     timing: StreamTiming = StreamTiming()
+    jobs: JobEvents | None = None
     _streams: Counter[UUID] = field(default_factory=Counter[UUID])
     _running: "set[HintStream]" = field(default_factory=lambda: set[HintStream]())
     _closing: bool = False
@@ -90,6 +92,8 @@ class EventStreams:
     def close(self) -> None:
         """End all streams, and admit no more."""
         self._closing = True
+        if self.jobs is not None:
+            self.jobs.close()
         for stream in tuple(self._running):
             stream.stop("stopping")
 
@@ -109,6 +113,8 @@ class HintStream:
         self._position = 0
         self._is_operator = principal.operator and principal.is_administrator_with(ADMIN_READ)
         self._deployment_position = 0
+        self._jobs: dict[UUID, str] = {}
+        """Jobs that have changed and are not told yet, with their states."""
 
     def stop(self, reason: str = "gone") -> None:
         """End the stream for a reason, which it tells."""
@@ -124,6 +130,7 @@ class HintStream:
             self._streams.feed.watch(
                 principal.tenant_id, *([DEPLOYMENT_CHAIN] if self._is_operator else [])
             ) as self._watch,
+            self._listen_for_jobs(),
         ):
             yield await self._begin(self._last_id)
             async for chunk in self._follow(self._watch):
@@ -135,9 +142,12 @@ class HintStream:
         while not self._stop_reason and loop.time() < ends_at:
             hints, check_rights = await self._read()
             deployment_hints = await self._read_deployment()
-            if hints or deployment_hints:
-                yield b"".join([*map(_encode_hint, hints), *map(_encode_deployment_hint, deployment_hints)])
-            if not hints and not deployment_hints and not check_rights:
+            job_hints = self._take_job_hints()
+            if hints or deployment_hints or job_hints:
+                yield b"".join(
+                    [*map(_encode_hint, hints), *map(_encode_hint_without_id, [*deployment_hints, *job_hints])]
+                )
+            if not (hints or deployment_hints or job_hints or check_rights):
                 check_rights = await watch.wait(max(0.0, min(timing.ping, ends_at - loop.time())))
                 yield PING
             if check_rights and not await self._may_go_on():
@@ -178,6 +188,28 @@ class HintStream:
             self._deployment_position = events[-1].seq
         return [self._reader.build_deployment_hint(event) for event in events]
 
+    @contextlib.asynccontextmanager
+    async def _listen_for_jobs(self) -> AsyncGenerator[None]:
+        """Hear of changes of jobs, as long as the block runs: administrators of their tenant's, others of their own."""
+        if self._streams.jobs is None:
+            yield
+            return
+        principal = self._principal
+        sees_all = principal.is_administrator_with(ADMIN_READ)
+
+        def note(tenant_id: UUID, user_id: UUID, job_id: UUID, state: str) -> None:
+            is_theirs = tenant_id == principal.tenant_id and (sees_all or user_id == principal.user_id)
+            if is_theirs and len(self._jobs) < MAX_HINTS_READ and self._watch is not None:
+                self._jobs[job_id] = state
+                self._watch.tell()
+
+        with self._streams.jobs.listen(note):
+            yield
+
+    def _take_job_hints(self) -> list[ChangeHint]:
+        changed, self._jobs = self._jobs, {}
+        return [ChangeHint(0, "jobs", f"job.{state}", str(job_id)) for job_id, state in changed.items()]
+
     async def _may_go_on(self) -> bool:
         """Check that the credential still counts, and says the same of its person."""
         try:
@@ -197,10 +229,10 @@ class HintStream:
 
 
 def _encode_hint(hint: ChangeHint) -> bytes:
-    return b"id: %d\n%s" % (hint.seq, _encode_deployment_hint(hint))
+    return b"id: %d\n%s" % (hint.seq, _encode_hint_without_id(hint))
 
 
-def _encode_deployment_hint(hint: ChangeHint) -> bytes:
-    """Encode a hint without an id: the stream goes on by the numbers of the tenant's chain."""
+def _encode_hint_without_id(hint: ChangeHint) -> bytes:
+    """Encode a hint of the deployment's chain, or of a job: the stream goes on by the numbers of the tenant's chain."""
     data = {"resource": hint.resource, "kind": hint.kind, "object_id": hint.object_id, "request_id": hint.request_id}
     return b"event: change\ndata: %s\n\n" % msgspec.json.encode(data)

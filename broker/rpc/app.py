@@ -1,4 +1,5 @@
-"""The broker's side of the wire. For gateways it has three paths, and no way to ask about anyone who is absent."""
+"""The broker's side of the wire. For gateways it has five paths, and no way to ask about anyone who is absent; for
+workers three, which ask about those who have given a mandate."""
 
 import asyncio
 import logging
@@ -12,14 +13,25 @@ from starlette.types import Receive, Scope, Send
 
 from broker.interface import Broker
 from broker.rpc.codec import (
+    CREATE_MANDATE,
+    END_MANDATE,
     EXCHANGE,
     MOST_REQUEST,
     STATUS,
     VERIFY,
+    WORKER_END,
+    WORKER_EXCHANGE,
+    WORKER_VERIFY,
     MalformedMessage,
     decode_lease_request,
     decode_subject_request,
     encode_result,
+)
+from broker.rpc.mandate_messages import (
+    decode_mandate_request,
+    decode_reference,
+    decode_worker_lease_request,
+    encode_mandate_end,
 )
 from broker.rpc.service_token import (
     ANSWER_HEADER,
@@ -147,7 +159,8 @@ class RpcApp:
 
 
 class BrokerApp(RpcApp):
-    """Serves a :class:`broker.interface.Broker` to gateways. Every request needs a subject token, too."""
+    """Serves a :class:`broker.interface.Broker` to gateways. Every request needs a subject token, too, but for the end
+    of a mandate, which gives nobody anything."""
 
     def __init__(
         self,
@@ -166,7 +179,40 @@ class BrokerApp(RpcApp):
         async def lease(body: bytes) -> bytes:
             return encode_result(await broker.lease(decode_lease_request(body)))
 
-        super().__init__({VERIFY: verify, STATUS: get_connections, EXCHANGE: lease}, tokens, clock=clock, tracer=tracer)
+        async def create_mandate(body: bytes) -> bytes:
+            return encode_result(await broker.create_mandate(decode_mandate_request(body)))
+
+        async def end_mandate(body: bytes) -> bytes:
+            await broker.end_mandate(decode_reference(body))
+            return encode_mandate_end()
+
+        handlers = {
+            VERIFY: verify,
+            STATUS: get_connections,
+            EXCHANGE: lease,
+            CREATE_MANDATE: create_mandate,
+            END_MANDATE: end_mandate,
+        }
+        super().__init__(handlers, tokens, clock=clock, tracer=tracer)
+
+
+class WorkerBrokerApp(RpcApp):
+    """Serves a :class:`broker.interface.Broker` to workers, whose keys alone `tokens` knows. Every request names a
+    mandate."""
+
+    def __init__(self, broker: Broker, tokens: ServiceTokenVerifier, *, tracer: Tracer = NOOP_TRACER) -> None:
+        async def verify_mandate(body: bytes) -> bytes:
+            return encode_result(await broker.verify_mandate(decode_reference(body)))
+
+        async def lease(body: bytes) -> bytes:
+            return encode_result(await broker.lease(decode_worker_lease_request(body)))
+
+        async def end_mandate(body: bytes) -> bytes:
+            await broker.end_mandate(decode_reference(body))
+            return encode_mandate_end()
+
+        handlers = {WORKER_VERIFY: verify_mandate, WORKER_EXCHANGE: lease, WORKER_END: end_mandate}
+        super().__init__(handlers, tokens, tracer=tracer)
 
 
 def _read_bearer_token(scope: Scope) -> str:

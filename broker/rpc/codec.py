@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential
+from broker.interface import CredentialRefusal, Lease, LeaseRequest, Mandate, NoCredential
 from core.caller import Credential
 from core.connection_state import CredentialKind, ModuleConnection
 from core.http.credential_headers import CredentialScheme
@@ -17,7 +17,17 @@ STATUS = "/v1/status"
 EXCHANGE = "/v2/token-exchange"
 """Its number is raised when a lease gets a field that a gateway must not pass over: one of another version then gets no
 token at all, and the log says why."""
-PATHS = (VERIFY, STATUS, EXCHANGE)
+CREATE_MANDATE = "/v1/mandates/create"
+END_MANDATE = "/v1/mandates/end"
+PATHS = (VERIFY, STATUS, EXCHANGE, CREATE_MANDATE, END_MANDATE)
+"""Served to gateways."""
+
+WORKER_VERIFY = "/v1/worker/verify-mandate"
+WORKER_EXCHANGE = "/v1/worker/token-exchange"
+WORKER_END = "/v1/worker/end-mandate"
+WORKER_PATHS = (WORKER_VERIFY, WORKER_EXCHANGE, WORKER_END)
+"""Served to workers. The number of their exchange is raised as that of the gateways' is."""
+
 MOST_REQUEST = 64 * 1024
 MOST_ANSWER = 256 * 1024
 
@@ -67,10 +77,11 @@ class BrokerResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     connections: dict[str, ModuleConnection] | None = None
     lease: LeasePayload | None = None
     no_credential: NoCredential | None = None
+    mandate: Mandate | None = None
     refused: CredentialRefusal | None = None
 
 
-BrokerResult = Credential | Mapping[str, ModuleConnection] | Lease | NoCredential | CredentialRefusal
+BrokerResult = Credential | Mapping[str, ModuleConnection] | Lease | NoCredential | Mandate | CredentialRefusal
 
 
 def encode_subject_request(subject: Secret) -> bytes:
@@ -78,10 +89,10 @@ def encode_subject_request(subject: Secret) -> bytes:
     return msgspec.json.encode(SubjectRequest(subject.reveal()))
 
 
-def encode_lease_request(request: LeaseRequest) -> bytes:
-    """The body that asks for a lease."""
-    subject = request.subject.reveal()
-    return msgspec.json.encode(TokenExchangeRequest(subject, request.module, request.tool, request.rejected_version))
+def encode_lease_request(subject: Secret, request: LeaseRequest) -> bytes:
+    """The body that asks for a lease in the name of `subject`."""
+    tool = (request.module, request.tool, request.rejected_version)
+    return msgspec.json.encode(TokenExchangeRequest(subject.reveal(), *tool))
 
 
 def decode_subject_request(body: bytes) -> Secret:
@@ -90,7 +101,7 @@ def decode_subject_request(body: bytes) -> Secret:
     Raises:
         Malformed: as the name says.
     """
-    return Secret(_decode(body, SubjectRequest).subject_token)
+    return Secret(decode_message(body, SubjectRequest).subject_token)
 
 
 def decode_lease_request(body: bytes) -> LeaseRequest:
@@ -99,7 +110,7 @@ def decode_lease_request(body: bytes) -> LeaseRequest:
     Raises:
         Malformed: as the name says.
     """
-    request = _decode(body, TokenExchangeRequest)
+    request = decode_message(body, TokenExchangeRequest)
     return LeaseRequest(Secret(request.subject_token), request.module, request.tool, request.rejected_version)
 
 
@@ -112,6 +123,8 @@ def encode_result(outcome: BrokerResult) -> bytes:
             answer = BrokerResponse(lease=_build_payload(outcome))
         case NoCredential():
             answer = BrokerResponse(no_credential=outcome)
+        case Mandate():
+            answer = BrokerResponse(mandate=outcome)
         case CredentialRefusal():
             answer = BrokerResponse(refused=outcome)
         case _:
@@ -125,16 +138,21 @@ def decode_result(body: bytes) -> BrokerResult:
     Raises:
         Malformed: it is not one of ours.
     """
-    answer = _decode(body, BrokerResponse)
+    answer = decode_message(body, BrokerResponse)
     lease = None if answer.lease is None else _build_lease(answer.lease)
-    fields = [answer.credential, answer.connections, lease, answer.no_credential, answer.refused]
+    fields = [answer.credential, answer.connections, lease, answer.no_credential, answer.mandate, answer.refused]
     results: list[BrokerResult] = [field for field in fields if field is not None]
     if len(results) != 1:
         raise MalformedMessage
     return results[0]
 
 
-def _decode(body: bytes, kind: type[_Message]) -> _Message:
+def decode_message(body: bytes, kind: type[_Message]) -> _Message:
+    """Decode a message of one kind.
+
+    Raises:
+        MalformedMessage: it is not one.
+    """
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -6,20 +6,42 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import aiohttp
 
-from broker.interface import BrokerProblem, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from broker.interface import (
+    BrokerProblem,
+    BrokerUnreachable,
+    CredentialRefusal,
+    Lease,
+    LeaseRequest,
+    Mandate,
+    MandateReference,
+    MandateRequest,
+    NoCredential,
+)
 from broker.rpc.codec import (
+    CREATE_MANDATE,
+    END_MANDATE,
     EXCHANGE,
     MOST_ANSWER,
     STATUS,
     VERIFY,
+    WORKER_END,
+    WORKER_EXCHANGE,
+    WORKER_VERIFY,
     BrokerResult,
     MalformedMessage,
     decode_result,
     encode_lease_request,
     encode_subject_request,
+)
+from broker.rpc.mandate_messages import (
+    decode_mandate_end,
+    encode_mandate_request,
+    encode_reference,
+    encode_worker_lease_request,
 )
 from broker.rpc.service_token import ANSWER_HEADER, REQUEST_HEADER, ServiceTokenSigner, compute_answer_mark
 from core.caller import Credential
@@ -43,6 +65,7 @@ VERSION_HINT = "do the gateway and the broker run the same version of MCPist?"
 CONNECT_ERRORS = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 PROBE_SECONDS = 1.0
 _NO_TOKEN = Secret("probe")
+_NO_MANDATE = MandateReference(UUID(int=0), UUID(int=0))
 _REFUSAL_HINTS: Mapping[int, str] = {
     401: "is this process's public key in the broker's file, and do the clocks agree?",
     404: VERSION_HINT,
@@ -151,13 +174,16 @@ class RpcClient:
 
 
 class HttpBroker(RpcClient):
-    """Implements :class:`broker.interface.Broker` on a broker that is a process of its own."""
+    """Implements :class:`broker.interface.Broker` on a broker that is a process of its own, for a gateway: a broker
+    answers no gateway that presents a mandate."""
+
+    _end_path = END_MANDATE
 
     async def find_problem(self) -> BrokerProblem | None:
-        """Ask the broker whom a token speaks for that is none: it answers without a query."""
+        """Ask the broker something to which the answer is no; return why it did not answer."""
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                await self.verify(_NO_TOKEN)
+                await self._probe()
         except TimeoutError:
             return BrokerProblem("no answer in time", is_refusal=False)
         except Unavailable:
@@ -171,7 +197,22 @@ class HttpBroker(RpcClient):
         return await self._call(STATUS, encode_subject_request(subject), dict)
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
-        return await self._call(EXCHANGE, encode_lease_request(request), Lease, NoCredential)
+        if isinstance(request.subject, MandateReference):
+            body = encode_worker_lease_request(request.subject, request)
+            return await self._call(WORKER_EXCHANGE, body, Lease, NoCredential)
+        return await self._call(EXCHANGE, encode_lease_request(request.subject, request), Lease, NoCredential)
+
+    async def create_mandate(self, request: MandateRequest) -> Mandate | CredentialRefusal:
+        return await self._call(CREATE_MANDATE, encode_mandate_request(request), Mandate)
+
+    async def verify_mandate(self, reference: MandateReference) -> Credential | CredentialRefusal:
+        return await self._call(WORKER_VERIFY, encode_reference(reference), Credential)
+
+    async def end_mandate(self, reference: MandateReference) -> None:
+        await self.ask(self._end_path, encode_reference(reference), decode_mandate_end)
+
+    async def _probe(self) -> None:
+        await self.verify(_NO_TOKEN)  # without a query
 
     async def _call(self, path: str, body: bytes, *kinds: type[Any]) -> Any:
         """The answer, which is one of `kinds` or a refusal: one to another question is none."""
@@ -185,13 +226,31 @@ class HttpBroker(RpcClient):
         return await self.ask(path, body, decode)
 
 
+class WorkerHttpBroker(HttpBroker):
+    """The same for a worker: a broker answers it about mandates alone."""
+
+    _end_path = WORKER_END
+
+    async def _probe(self) -> None:
+        await self.verify_mandate(_NO_MANDATE)
+
+
 @contextlib.asynccontextmanager
 async def open_http_broker(
     url: str, key: ServiceTokenSigner, tracer: Tracer = NOOP_TRACER
 ) -> AsyncGenerator[HttpBroker]:
-    """A client over one kept session; `url` as in :func:`open_rpc_session`."""
+    """A gateway's client over one kept session; `url` as in :func:`open_rpc_session`."""
     async with open_rpc_session(url) as (base_url, session):
         yield HttpBroker(base_url, key, session, tracer)
+
+
+@contextlib.asynccontextmanager
+async def open_worker_broker(
+    url: str, key: ServiceTokenSigner, tracer: Tracer = NOOP_TRACER
+) -> AsyncGenerator[WorkerHttpBroker]:
+    """A worker's client over one kept session; `url` as in :func:`open_rpc_session`."""
+    async with open_rpc_session(url) as (base_url, session):
+        yield WorkerHttpBroker(base_url, key, session, tracer)
 
 
 @contextlib.asynccontextmanager

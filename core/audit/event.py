@@ -57,6 +57,8 @@ class AuditEventKind(StrEnum):
     ACCESS_REQUEST_APPROVED = "access_request.approved"
     ACCESS_REQUEST_DECLINED = "access_request.declined"
     ACCESS_REQUEST_REOPENED = "access_request.reopened"
+    JOB_CANCELLED = "job.cancelled"
+    JOB_RETRIED = "job.retried"
     SERVICE_ENABLED = "service.enabled"
     SERVICE_DISABLED = "service.disabled"
     SERVICE_CHANGED = "service.changed"
@@ -119,6 +121,13 @@ class AuditEventKind(StrEnum):
     GRANT_CREATED = "grant.created"
     GRANT_REVOKED = "grant.revoked"
     """`detail["cause"]` says why; `reuse` and `code_replay` are signals of attack."""
+    MANDATE_CREATED = "mandate.created"
+    MANDATE_CONSENTED = "mandate.consented"
+    MANDATE_USED = "mandate.used"
+    """For the first time."""
+    MANDATE_REVOKED = "mandate.revoked"
+    MANDATE_ENDED = "mandate.ended"
+    """`detail["cause"]` says why."""
 
 
 class CallOutcome(StrEnum):

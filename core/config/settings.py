@@ -89,7 +89,7 @@ class Settings:
         values.parse_database_url,
         "a URL such as postgresql://user:password@host/database",
         "An own Postgres (16 or newer), as a role that may create roles; split, each process logs in as "
-        "`mcpist_gateway`, `mcpist_broker` or `mcpist_console`.",
+        "`mcpist_gateway`, `mcpist_broker`, `mcpist_console` or `mcpist_worker`.",
         None,
         shown_default="the embedded Postgres",
         secret=True,
@@ -115,8 +115,8 @@ class Settings:
         "MCPIST_BROKER_URL",
         values.parse_broker_url,
         "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
-        "For `mcpist gateway` and `console`: the broker, if it is a separate process. For `mcpist broker`: a socket to "
-        "listen on.",
+        "For `mcpist gateway`, `console` and `worker`: the broker, if it is a separate process. For `mcpist broker`: a "
+        "socket to listen on.",
         "",
         shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )
@@ -151,6 +151,22 @@ class Settings:
         "For `mcpist broker`: the public keys (PEM) of the control planes (`mcpist console`) that it serves.",
         None,
         shown_default="`keys/consoles.pem` in the data folder, if it is there",
+    )
+    worker_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_WORKER_KEY",
+        values.parse_path,
+        "a file",
+        "For `mcpist worker`: its private key (Ed25519, PEM).",
+        None,
+        shown_default="`keys/worker.pem` in the data folder",
+    )
+    broker_workers: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_BROKER_WORKERS",
+        values.parse_path,
+        "a file",
+        "For `mcpist broker`: the public keys (PEM) of the workers (`mcpist worker`) that it serves.",
+        None,
+        shown_default="`keys/workers.pem` in the data folder, if it is there",
     )
     keys: tuple[str, ...] = declare_setting(
         "MCPIST_KEYS",
@@ -274,6 +290,21 @@ class Settings:
         "a whole number from 1 to 10000",
         "Calls that a process works on at the same time while several tenants call; others wait, and tenants take "
         "turns. A call that waits for its vendor does not count.",
+        8,
+    )
+    jobs_at_once: int = declare_setting(
+        "MCPIST_JOBS_AT_ONCE",
+        values.make_integer_parser(0, 1_000),
+        "a whole number from 0 to 1000",
+        "Jobs that this process runs at the same time (`mcpist up`, `mcpist worker`); 0 leaves all to other processes.",
+        16,
+    )
+    jobs_of_tenant: int = declare_setting(
+        "MCPIST_JOBS_OF_TENANT",
+        values.make_integer_parser(1, 1_000),
+        "a whole number from 1 to 1000",
+        "Jobs of one tenant that run at the same time in all processes; of one person, and with one module, half as "
+        "many.",
         8,
     )
     connections_per_address: int = declare_setting(

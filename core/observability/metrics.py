@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-CounterName = Literal["denied", "auth_refused", "limited", "responses", "refreshes"]
+CounterName = Literal["denied", "auth_refused", "jobs", "limited", "responses", "refreshes"]
 
 # Seconds. Our own work is some 20 µs a call, a vendor takes 50 ms to 30 s.
 DURATION_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -42,6 +42,7 @@ OBSERVABLE_METRICS = (
     ObservableMetric(
         "mcpist_audit_streams_late", "Audit streams whose oldest record should have been delivered 10 minutes ago."
     ),
+    ObservableMetric("mcpist_backup_age_seconds", "Seconds since `mcpist backup` wrote its newest backup."),
     ObservableMetric("mcpist_background_tasks_failing", "Background tasks that died or keep failing."),
     ObservableMetric("mcpist_broker_up", "1 while the broker of this process answers it."),
     ObservableMetric("mcpist_credentials_cached", "Verified credentials in the cache."),
@@ -53,6 +54,9 @@ OBSERVABLE_METRICS = (
     ),
     ObservableMetric("mcpist_calls_waiting", "Calls that wait for their turn while several tenants call."),
     ObservableMetric("mcpist_tenants_active", "Tenants that called in the last 10 to 20 seconds."),
+    ObservableMetric("mcpist_job_oldest_seconds", "Age of the oldest job that waits and may begin."),
+    ObservableMetric("mcpist_jobs", "Jobs of the deployment; of those that wait at most 100,000 count.", label="state"),
+    ObservableMetric("mcpist_jobs_here", "Jobs that run in this process."),
     ObservableMetric("mcpist_limited_callers", "Users that the caller limits remember."),
     ObservableMetric(
         "mcpist_limits_shared", "1 while all processes share limits, 0 while the server of MCPIST_REDIS_URL is away."
@@ -71,6 +75,7 @@ _OBSERVABLE_NAMES = {one.name: one.label for one in OBSERVABLE_METRICS}
 COUNTERS: dict[CounterName, tuple[str, str, str]] = {
     "denied": ("mcpist_denied", "reason", "Attempts to use a tool that does not exist for the caller."),
     "auth_refused": ("mcpist_auth_refused", "reason", "Credentials that were refused, by reason."),
+    "jobs": ("mcpist_jobs_ended", "state", "Runs of jobs in this process, by the state after it."),
     "limited": ("mcpist_limited", "limit", "Requests refused by a limit."),
     "refreshes": ("mcpist_refreshes", "outcome", "Refreshes of vendors' tokens, by the vendor's answer."),
     "responses": ("mcpist_http_responses", "status", "HTTP answers by status."),
@@ -126,6 +131,10 @@ class Metrics:
     def count_limited(self, limit: str) -> None:
         """Count a request that a limit turned away: ``caller`` or ``address``."""
         _count(self.counters["limited"], limit)
+
+    def count_job(self, state: str) -> None:
+        """Count a run of a job that has ended; ``queued`` is one that will be tried again."""
+        _count(self.counters["jobs"], state)
 
     def count_response(self, status: int) -> None:
         """Count an HTTP answer."""

@@ -22,6 +22,8 @@ from broker.identity.settings import IdentitySettings
 from broker.interface import Verifier
 from broker.lease_service import LeaseService
 from broker.local import LocalBroker
+from broker.mandates.mandate_service import MandateService
+from broker.mandates.mandates import Mandates
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.vault.deployment_settings import DeploymentSettingsStore
 from broker.vault.envelope import KeyProvider
@@ -77,6 +79,7 @@ class BrokerRuntime:
     deployment_settings: DeploymentSettingsStore
     stored_http: JsonDocumentFetcher
     client_trust: ClientTrustReader
+    mandates: Mandates
 
 
 @contextlib.asynccontextmanager
@@ -135,6 +138,9 @@ async def open_broker_runtime(
             tools, urls = list_vendor_tools(manifests), list_vendor_urls(manifests)
             hosts = {module.name: tuple(module.hosts.values()) for module in manifests if module.hosts}
             active_verifier = verifier if only_for is None else InProcessVerifier(only_for, database)
+            signer = await load_signer(database)
+            with_passes = SigningVerifier(active_verifier, signer)
+            mandates = MandateService(with_passes, database, list_tools(manifests), clock=clock, signer=signer)
             leases = LeaseService(
                 active_verifier,
                 database,
@@ -144,8 +150,9 @@ async def open_broker_runtime(
                 hosts=hosts,
                 clock=clock,
                 accounts=accounts,
+                mandates=mandates,
             )
-            broker = LocalBroker(SigningVerifier(active_verifier, await load_signer(database)), leases)
+            broker = LocalBroker(with_passes, leases, mandates)
             yield BrokerRuntime(
                 broker,
                 database,
@@ -161,6 +168,7 @@ async def open_broker_runtime(
                 deployment_settings,
                 stored_http,
                 build_trust_reader(identity.authorization_server.trust, deployment_settings, seconds=time.monotonic),
+                Mandates(database, clock=clock),
             )
 
 
@@ -187,11 +195,12 @@ def list_vendor_urls(manifests: Iterable[ModuleManifest]) -> dict[str, str]:
 
 def list_vendor_tools(manifests: Iterable[ModuleManifest]) -> dict[tuple[str, str], bool]:
     """List the tools of modules that have a vendor, and whether each only reads."""
-    return {
-        (module.name, name): tool.read_only
-        for module in list_vendor_manifests(manifests)
-        for name, tool in module.tools.items()
-    }
+    return list_tools(list_vendor_manifests(manifests))
+
+
+def list_tools(manifests: Iterable[ModuleManifest]) -> dict[tuple[str, str], bool]:
+    """List the tools of modules, and whether each only reads."""
+    return {(module.name, name): tool.read_only for module in manifests for name, tool in module.tools.items()}
 
 
 async def _open_own_token_signing(

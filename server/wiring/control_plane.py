@@ -59,9 +59,11 @@ class ControlPlane:
 
     def _open_events(self) -> "EventStreams":
         from admin_ui.api.event_streams import EventStreams
+        from jobs.events import JobEvents
 
         address = None if self._deployment is None else self._deployment.get_role_address(CONSOLE_ROLE)
-        self._events = EventStreams(self._console, ChangeFeed(self._console, address))
+        jobs = None if address is None else JobEvents(address)
+        self._events = EventStreams(self._console, ChangeFeed(self._console, address), jobs=jobs)
         return self._events
 
     def build_api(

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -47,6 +47,7 @@ from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
+from jobs.handler import JobHandler
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
@@ -59,7 +60,7 @@ from server.health import (
     register_audit_metrics,
     register_health_metrics,
 )
-from server.role_database import GATEWAY_ROLE, open_role_database
+from server.role_database import open_role_database
 from server.start_files import load_identity_settings
 from server.workers.worker import ONLY_WORKER, Worker
 
@@ -83,6 +84,8 @@ class Gateway:
     end_event_streams: Callable[[], None] = do_nothing
     """Ends the console's event streams, where this process serves the console."""
     serves_console: bool = False
+    job_handlers: Mapping[str, JobHandler] = field(default_factory=dict[str, JobHandler])
+    """What runs the jobs of calls, by their kind, for a worker of this process."""
 
 
 @contextlib.asynccontextmanager
@@ -101,14 +104,14 @@ async def open_gateway(
     `broker_context` is the way to the broker, for as long as the gateway runs.
     """
     async with (
-        open_role_database(deployment, GATEWAY_ROLE, max_connections=GATEWAY_CONNECTIONS) as database,
+        open_role_database(deployment, deployment.data_plane_role, max_connections=GATEWAY_CONNECTIONS) as database,
         broker_context as broker,
         open_vendor_sessions(settings) as sessions,
         open_module_lifespans(catalogue.modules),
         _open_caller_limits(settings, worker) as limits,
         _run_background_tasks() as start,
     ):
-        generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
+        generations = Generations(deployment.get_role_address(deployment.data_plane_role), database)
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
         sieve = Sieve(catalogue)

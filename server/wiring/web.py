@@ -44,6 +44,7 @@ SCIM_PATH = "/scim/"
 OPENAPI_PATH = "/api/v1/openapi.json"
 CONSOLE_PATH = "/console"
 SWEEP_SECONDS = 3600.0
+MANDATE_SWEEP_SECONDS = 60.0
 
 
 @contextlib.asynccontextmanager
@@ -66,6 +67,8 @@ async def open_web_application(
         if worker.runs_maintenance:
             sweeping = run_in_background("deleting expired rows of identity", _sweep_expired(zone))
             await stack.enter_async_context(sweeping)
+            ending = PeriodicTask("ending mandates", zone.mandates.sweep, MANDATE_SWEEP_SECONDS)
+            await stack.enter_async_context(run_in_background("ending mandates", ending.run()))
             await stack.enter_async_context(run_notifications(zone, settings, manifests))
         connect = await stack.enter_async_context(open_connect_services(zone, settings, manifests, worker))
         has_console = control_plane.has_console if control_plane is not None else _return_false
@@ -137,7 +140,7 @@ def _build_application(
     routes = [
         *sign_in_pages.build_sign_in_routes(dependencies, zone.identity_services),
         *account_pages.build_account_routes(
-            dependencies, zone.identity_services, zone.tokens, grants if server else None
+            dependencies, zone.identity_services, zone.tokens, zone.mandates, grants if server else None
         ),
         *connect_pages.build_connect_session_routes(dependencies, zone.identity_services.sessions, connect),
         *connect_pages.build_connect_routes(dependencies, zone.identity_services.sessions, connect),

@@ -41,6 +41,7 @@ from broker.identity.scim_tokens import ScimTokens
 from broker.identity.settings import ProviderSettings
 from broker.identity.stored_providers import ProviderAdministration
 from broker.interface import CredentialRefusal, RefusalReason
+from broker.mandates.mandates import Mandates
 from broker.notifications.mail_connection import MailAddressGuard
 from broker.notifications.preferences import NotificationPreferences
 from broker.notifications.sender_trial import SenderTrial
@@ -70,6 +71,7 @@ from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
+from jobs.events import JobEvents
 from server.tool_catalogue import InstalledToolCatalogue
 from server.wiring.connect import build_connect_services
 from tests.admin_ui.toy_catalogue import toy_catalogue, toy_vendors
@@ -175,6 +177,7 @@ class Person:
     token_id: str
     grant_id: UUID
     identity_id: UUID
+    mandate_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +200,8 @@ class Tenant:
     """The administrator's own."""
     mapping_id: UUID
     scim_token_id: UUID
+    job_id: UUID
+    """The administrator's own."""
 
 
 @dataclass(slots=True)
@@ -234,7 +239,12 @@ class AdminApp:
             AdminDependencies(
                 self.console,
                 InstalledToolCatalogue(toy_catalogue),
-                EventStreams(self.console, ChangeFeed(self.console, self.feed_address, poll_seconds=0.2), self.timing),
+                EventStreams(
+                    self.console,
+                    ChangeFeed(self.console, self.feed_address, poll_seconds=0.2),
+                    self.timing,
+                    None if self.feed_address is None else JobEvents(self.feed_address),
+                ),
                 ("kg",),
                 {"kg": kg, "mute": mute},
                 self.checks,
@@ -324,6 +334,7 @@ class AdminApp:
             (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
             mapping.id,
             scim_token.id,
+            await self.job(admin),
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -335,8 +346,15 @@ class AdminApp:
         token_id, token = await self.parts.tokens.create(ACTOR, tenant_id, user_id, f"of {email}", scopes=scopes)
         code = await self.parts.grants.create_code(self.approval(tenant_id, user_id))
         issued = await self.parts.grants.redeem_code(code, PROOF)
-        identity_id = await self.account(tenant_id, user_id, email)
-        return Person(tenant_id, user_id, email, session, entry.id, token, token_id, issued.grant.id, identity_id)
+        ids = (issued.grant.id, await self.account(tenant_id, user_id, email), await self.mandate(tenant_id, user_id))
+        return Person(tenant_id, user_id, email, session, entry.id, token, token_id, *ids)
+
+    async def mandate(self, tenant_id: UUID, user_id: UUID) -> UUID:
+        """Something that works in a user's absence."""
+        mandate_id = uuid4()
+        async with self.broker.tenant(tenant_id) as work:
+            assert await work.execute(_MANDATE, mandate_id, user_id, self.clock())
+        return mandate_id
 
     def approval(self, tenant_id: UUID, user_id: UUID) -> Approval:
         """What lets the client in."""
@@ -348,6 +366,12 @@ class AdminApp:
         account = VerifiedAccount("https://idp.example", f"{email} {uuid4()}", email, True, "")
         await self.parts.identities.link(ACTOR, tenant_id, user_id, account)
         return (await self.parts.identities.list_page(tenant_id, user_id, None, 1))[0].id
+
+    async def job(self, person: Person, state: str = "failed", message: str = "") -> UUID:
+        """A job of a person's, as a worker has left it."""
+        job_id = uuid4()
+        await self.execute(_JOB, person.tenant_id, job_id, person.id, state, message)
+        return job_id
 
     async def seal(self) -> None:
         """Make the audit log show what was appended."""
@@ -393,6 +417,7 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             TrustedIssuers(broker, documents, clock=clock),
             NotificationPreferences(broker),
             ScimTokens(broker, clock=clock),
+            Mandates(broker, clock=clock),
             IdentityProviderRegistry((of_file,), documents, stored, clock=clock).list,
         )
         verifier, refusals = Verifier(tokens), Refusals()
@@ -427,5 +452,13 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         await http.close()
 
 
+_MANDATE = """INSERT INTO auth.mandates (tenant_id, id, user_id, purpose, purpose_id, title, tools, credential_kind,
+    credential_id, client, scopes, read_only, result_text, created_at, consented_at, expires_at)
+    VALUES ($1, $2, $3, 'job', gen_random_uuid(), 'Count stars', '{kg.search}', 'operator', 'operator', 'Claude',
+    '{mcp:read}', false, '', $4::timestamptz, $4, $4::timestamptz + interval '1 day')"""
+_JOB = """INSERT INTO jobs.jobs (tenant_id, id, user_id, kind, module, tool, title, client, arguments, is_repeatable,
+        retries_left, lifetime, expires_at, state, message, lease_owner)
+    VALUES ($1, $2, $3, 'call', 'kg', 'search', 'Search', 'a client', 'sealed', true, 0, interval '1 hour',
+        now() + interval '1 hour', $4, $5, CASE WHEN $4 = 'running' THEN gen_random_uuid() END)"""
 _CONNECT_SESSION = """INSERT INTO vault.connect_sessions (tenant_id, id, user_id, modules, created_at, expires_at)
     VALUES ($1, $2, $3, '{kg,hub}', now(), now() + interval '1 hour')"""

@@ -14,6 +14,9 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.peppers import Peppers
 from broker.interface import LeaseRequest
 from broker.lease_service import LeaseService
+from broker.local import LocalBroker
+from broker.mandates.mandate_service import MandateService
+from broker.mandates.mandates import Mandates
 from broker.oauth_client.types import OAuthClientConfig, TokenSet
 from broker.providers.schema import RefreshRules
 from broker.refresh.token_service import AccountTokenService
@@ -38,6 +41,7 @@ TOOL_HINTS: Mapping[tuple[str, str], bool] = {
     ("github", "create_issue"): False,
     ("notion", "search"): True,
 }
+ALL_TOOLS: Mapping[tuple[str, str], bool] = {**TOOL_HINTS, ("notes", "write"): False}
 BASE_URLS = {"github": "https://api.github.test", "notion": "https://api.notion.test"}
 MODULES = ("github", "notion", "notes")
 READ, WRITE = "list_repositories", "create_issue"
@@ -97,7 +101,14 @@ class BrokerHarness:
     tokens: ApiTokens
     credentials: CredentialStore
     leases: LeaseService
+    mandate_service: MandateService
+    mandates: Mandates
     clock: Clock
+
+    @property
+    def local(self) -> LocalBroker:
+        """The broker in the gateway's own process."""
+        return LocalBroker(self.tokens, self.leases, self.mandate_service)
 
     async def tenant(self, slug: str) -> UUID:
         """A tenant with every module switched on."""
@@ -178,7 +189,18 @@ async def broker_harness_on(database: ScratchDatabase, vaulted: Database | None 
         vault = await open_vault(trusted, keys, clock=clock)
         tokens = ApiTokens(broker, Peppers("p", {"p": b"p" * 32}), clock=clock)
         credentials = CredentialStore(trusted, vault, clock=clock)
+        service = MandateService(tokens, broker, ALL_TOOLS, clock=clock)
         leases = LeaseService(
-            tokens, trusted, vault, TOOL_HINTS, base_urls=BASE_URLS, clock=clock, accounts=FreshAccounts()
+            tokens,
+            trusted,
+            vault,
+            TOOL_HINTS,
+            base_urls=BASE_URLS,
+            clock=clock,
+            accounts=FreshAccounts(),
+            mandates=service,
         )
-        yield BrokerHarness(database, trusted, console, keys, vault, tokens, credentials, leases, clock)
+        mandates = Mandates(broker, clock=clock)
+        yield BrokerHarness(
+            *(database, trusted, console, keys, vault, tokens, credentials, leases, service, mandates, clock)
+        )

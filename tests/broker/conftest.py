@@ -7,7 +7,7 @@ import pytest
 from tests.broker.broker_harness import BrokerHarness, broker_harness_on
 from tests.support.postgres import ScratchDatabase
 
-pytest.register_assert_rewrite("tests.broker.contract")
+pytest.register_assert_rewrite("tests.broker.contract", "tests.broker.mandates.contract")
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 import pytest
 
 from broker.interface import Broker
-from broker.local import LocalBroker
 from tests.broker.broker_harness import BrokerHarness
 from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
 
 
 @pytest.fixture
 def broker(app: BrokerHarness) -> Broker:
-    return LocalBroker(app.tokens, app.leases)
+    return app.local

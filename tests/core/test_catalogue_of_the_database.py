@@ -48,6 +48,9 @@ EXTRA_POLICIES = {
     ("auth.codes", "owner_sweeps_codes"): ("*", ("mcpist_owner",)),
     ("auth.grants", "owner_sweeps_grants"): ("*", ("mcpist_owner",)),
     ("auth.refresh_tokens", "owner_sweeps_refresh_tokens"): ("*", ("mcpist_owner",)),
+    # A worker names a mandate; triggers end mandates, and functions list those that are over and remove old ones.
+    ("auth.mandates", "lookup_by_mandate"): ("r", ("mcpist_broker",)),
+    ("auth.mandates", "owner_ends_mandates"): ("*", ("mcpist_owner",)),
     # All generations at once, in the one function that switches it on.
     ("core.generations", "owner_raises_all"): ("*", ("mcpist_owner",)),
     # A vendor's callback names its flow.

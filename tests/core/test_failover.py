@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -133,6 +135,38 @@ async def test_a_machine_that_does_not_answer_takes_its_share_of_the_time_alone(
         await connection.close()
         await database.leave_server()
         assert await server_of(database) == pair.second.port
+
+
+@pytest.mark.parametrize("machine", ["killed", "silent"])
+async def test_a_name_that_moves_to_the_new_primary(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a name server or a fail-over manager does it: the URL names one server, whose address changes."""
+    with postgres_pair(same_port=True) as pair:
+        named = alone(pair.first).replace(pair.first.host, "db.test")
+        moving = MovingName("db.test", pair.first.host)
+        monkeypatch.setattr(socket, "getaddrinfo", moving.resolve)
+        await pair.first.execute(MAKE_NOTES)
+        await pair.wait_for_standby()
+        async with opened(address(named), timeout=3.0) as database:
+            assert await database.call(WRITE) == "x"
+            pair.first.kill() if machine == "killed" else pair.first.freeze()
+            pair.second.promote()
+            with pytest.raises(Unavailable):
+                await database.call(WRITE)  # the name has not moved yet
+            moving.host = pair.second.host
+            await within(20, lambda: accepts(database))
+            assert await database.call("SELECT host(inet_server_addr())") == pair.second.host
+
+
+class MovingName:
+    """A name of one address, as `socket.getaddrinfo` knows it."""
+
+    def __init__(self, name: str, host: str) -> None:
+        self._name = name
+        self._resolve = socket.getaddrinfo
+        self.host = host
+
+    def resolve(self, host: str | None, *rest: Any, **named: Any) -> Any:
+        return self._resolve(self.host if host == self._name else host, *rest, **named)
 
 
 async def test_the_listener_moves_and_nothing_older_counts(scratch: ScratchDatabase, pair: PostgresPair) -> None:

@@ -31,6 +31,8 @@ CREATE TRIGGER dawdle BEFORE INSERT ON audit.incoming FOR EACH STATEMENT EXECUTE
 BLOCKERS = """SELECT pg_terminate_backend(blocker) FROM (SELECT DISTINCT unnest(pg_blocking_pids(pid)) AS blocker
     FROM pg_stat_activity WHERE usename = 'mcpist_gateway' AND datname = current_database()) found"""
 # The events of the log cannot be changed, so time is: as if they had been sealed long ago.
+AGE_BACKUPS = """SET session_replication_role = replica;
+    UPDATE audit.events SET at = at - interval '3 days' WHERE kind = 'operator.backup'"""
 AGE_EVENTS = """SELECT audit.prepare_month(now() - interval '20 minutes'); SET session_replication_role = replica;
     UPDATE audit.events SET sealed_at = sealed_at - interval '20 minutes'"""
 
@@ -149,6 +151,26 @@ async def test_an_audit_log_that_nobody_seals(database: ScratchDatabase, tmp_pat
         await prometheus.ends("McpistBackgroundTaskFailing")
         await prometheus.ends("McpistAuditSealingBehind")
         assert deployment.broker.running is not None
+
+
+@pytest.mark.long
+async def test_a_backup_that_nobody_has_made_again(database: ScratchDatabase, tmp_path: Path) -> None:
+    """McpistBackupOld: there is no age before the first backup, and the next one ends it."""
+    async with (
+        watched(database, tmp_path / "d", console=True) as (deployment, prometheus),
+        database.admin_connection() as admin,
+    ):
+        assert await prometheus.query("mcpist_backup_age_seconds") == []
+        await run_operator_command(deployment, "backup", str(tmp_path / "first.dump"))
+        await within(60, lambda: has_backup(admin))
+        await admin.execute(AGE_BACKUPS)
+        await prometheus.begins("McpistBackupOld")
+        await run_operator_command(deployment, "backup", str(tmp_path / "second.dump"))
+        await prometheus.ends("McpistBackupOld")
+
+
+async def has_backup(admin: Any) -> bool:
+    return await admin.fetchval("SELECT EXISTS (SELECT FROM audit.events WHERE kind = 'operator.backup')")
 
 
 @pytest.mark.long

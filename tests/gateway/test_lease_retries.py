@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from broker.interface import Broker, CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason
+from broker.interface import AccountBroker, CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason
 from broker.rpc.rpc_client import open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner
 from core.caller import Caller, Credential
@@ -56,6 +56,11 @@ class Scripted:
     async def get_connections(self, subject: Secret) -> dict[str, Any] | CredentialRefusal:
         raise NotImplementedError
 
+    async def create_mandate(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError("nobody asks for that here")
+
+    verify_mandate = end_mandate = create_mandate
+
 
 class CountingKey(ServiceTokenSigner):
     """Signs once for every attempt."""
@@ -93,7 +98,7 @@ class Unchanged:
         """Nothing is dropped anyway."""
 
 
-def leases_of(broker: Broker, pauses: Pauses, chance: float = MIDDLE) -> LeaseCache:
+def leases_of(broker: AccountBroker, pauses: Pauses, chance: float = MIDDLE) -> LeaseCache:
     generations: Any = Unchanged()
     links = ConnectMessages("http://mcpist.test")
     return LeaseCache(broker, generations, links, sleep=pauses.sleep, chance=lambda: chance)
@@ -109,7 +114,7 @@ async def ask(leases: LeaseCache, tenant_id: UUID = TENANTS[0], seconds: float =
 
 
 @contextlib.asynccontextmanager
-async def nobody_listens(folder: Path) -> AsyncIterator[tuple[Broker, CountingKey]]:
+async def nobody_listens(folder: Path) -> AsyncIterator[tuple[AccountBroker, CountingKey]]:
     """The gateway's real client, and a socket that is not there."""
     key = CountingKey(Ed25519PrivateKey.generate())
     async with open_http_broker(f"unix:{folder / 'b.sock'}", key) as client:

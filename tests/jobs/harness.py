@@ -8,6 +8,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from core.database_url import DatabaseAddress
+from core.db import connect
 from core.sealed_records import RecordSealer
 from core.secret import Secret
 from jobs.events import JobEvents
@@ -35,6 +37,18 @@ class Clock:
         self.now += seconds
 
 
+async def write_run(admin: DatabaseAddress, job: Job, arguments: bytes) -> None:
+    """Write a run into the ledger."""
+    connection = await connect(admin)
+    try:
+        await connection.execute(
+            "INSERT INTO public.ledger (job, tenant, attempt, text) VALUES ($1, $2, $3, $4)",
+            *(job.id, job.tenant_id, job.attempt, arguments.decode()),
+        )
+    finally:
+        await connection.close()
+
+
 @dataclass(slots=True)
 class Ledger:
     """A handler that writes each run into a table of the database, and waits there until it is let go."""
@@ -55,11 +69,7 @@ class Ledger:
         self.most = max(self.most, self.running)
         self.reports.append(report)
         try:
-            async with self.database.admin_connection() as admin:
-                await admin.execute(
-                    "INSERT INTO public.ledger (job, tenant, attempt, text) VALUES ($1, $2, $3, $4)",
-                    job.id, job.tenant_id, job.attempt, arguments.decode(),
-                )  # fmt: skip
+            await write_run(self.database.admin, job, arguments)
             self.begun.put_nowait(job)
             if self.holds:
                 await self.let_go.wait()

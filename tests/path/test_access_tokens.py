@@ -19,6 +19,7 @@ from broker.identity.composite_verifier import CompositeVerifier
 from broker.interface import CredentialRefusal, Verifier
 from broker.lease_service import LeaseService
 from broker.local import LocalBroker
+from broker.mandates.mandate_service import MandateService
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.audit.event import AuditEventKind
@@ -128,10 +129,18 @@ async def gate_of(product: Product, *, through: DatabaseAddress | None = None) -
         verifier = Counting(CompositeVerifier(product.tokens, own.tokens))
         vault = await open_vault(database, own.keys, clock=product.clock)
         signing = SigningVerifier(verifier, await load_signer(database))
+        mandates = MandateService(signing, database, {}, clock=product.clock)
         leases = LeaseService(
-            verifier, database, vault, {}, base_urls={}, clock=product.clock, accounts=FreshAccounts()
+            verifier,
+            database,
+            vault,
+            {},
+            base_urls={},
+            clock=product.clock,
+            accounts=FreshAccounts(),
+            mandates=mandates,
         )
-        broker = LocalBroker(signing, leases)
+        broker = LocalBroker(signing, leases, mandates)
         settings = Settings(home=deployment.home, public_url=PUBLIC)
         reached = _reached(broker, product)
         async with open_gateway(settings, deployment, reached, product.catalogue, call_log) as running:

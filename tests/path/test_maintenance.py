@@ -18,6 +18,7 @@ MAINTENANCE = {
     "deleting expired rows of identity",
     "sending notifications",
     "ending abandoned accounts",
+    "ending mandates",
     "rechecking rejected credentials",
 }
 

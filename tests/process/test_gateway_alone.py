@@ -1,6 +1,7 @@
 """What a gateway that was taken over has by itself is its key: it opens no door of a running broker (G10)."""
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -8,9 +9,22 @@ import aiohttp
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
-from broker.interface import LeaseRequest
-from broker.rpc.codec import EXCHANGE, PATHS, STATUS, VERIFY, encode_lease_request, encode_subject_request
+from broker.interface import LeaseRequest, MandatePurpose, MandateReference, MandateRequest
+from broker.rpc.codec import (
+    CREATE_MANDATE,
+    END_MANDATE,
+    EXCHANGE,
+    PATHS,
+    STATUS,
+    VERIFY,
+    WORKER_END,
+    WORKER_EXCHANGE,
+    WORKER_VERIFY,
+    encode_lease_request,
+    encode_subject_request,
+)
 from broker.rpc.gateway_keys import load_private_key
+from broker.rpc.mandate_messages import encode_mandate_request, encode_reference, encode_worker_lease_request
 from broker.rpc.service_token import ServiceTokenSigner
 from core.secret import Secret
 from tests.support.identity import identity_on
@@ -24,7 +38,18 @@ SECRET = "the-vendor-token-of-an-absent-person"
 QUESTIONS = {
     VERIFY: lambda guess: encode_subject_request(guess),
     STATUS: lambda guess: encode_subject_request(guess),
-    EXCHANGE: lambda guess: encode_lease_request(LeaseRequest(guess, "shop", "look")),
+    EXCHANGE: lambda guess: encode_lease_request(guess, LeaseRequest(guess, "shop", "look")),
+    CREATE_MANDATE: lambda guess: encode_mandate_request(
+        MandateRequest(
+            guess, MandatePurpose.JOB, UUID(int=3), "", (("shop", "look"),), datetime(2099, 1, 1, tzinfo=UTC)
+        )
+    ),
+}
+REFERENCE = MandateReference(UUID(int=4), UUID(int=3))
+OF_WORKERS = {
+    WORKER_VERIFY: encode_reference(REFERENCE),
+    WORKER_EXCHANGE: encode_worker_lease_request(REFERENCE, LeaseRequest(REFERENCE, "shop", "look")),
+    WORKER_END: encode_reference(REFERENCE),
 }
 
 
@@ -64,12 +89,15 @@ async def test_a_gateway_s_own_key_opens_no_door_of_the_broker(deployment: Split
     assert await deployment.said(ada, "look", at=0) == "ada@acme.test: tea"
     gateway = deployment.gateways[0]
     key = ServiceTokenSigner(load_private_key(gateway.home / "own.pem"))
-    assert set(QUESTIONS) == set(PATHS), "whoever adds a question for gateways asks it here, too"
+    assert {*QUESTIONS, END_MANDATE} == set(PATHS), "whoever adds a question for gateways asks it here, too"
     for path, question in QUESTIONS.items():
         for guess in guesses(ada, key):
             body = question(Secret(guess))
             status, said = await asked(deployment, "POST", path, body, key.sign("POST", path, body))
             assert (status, b'"refused":{"reason":"unknown"' in said) == (200, True), (path, guess, said)
+    for path, body in OF_WORKERS.items():
+        status, said = await asked(deployment, "POST", path, body, key.sign("POST", path, body))
+        assert (status, said) == (401, b'{"error":"unauthorized"}'), path
     assert len(doors) > 30
     for method, path in doors:
         told = [

@@ -26,6 +26,8 @@ from tests.support.postgres_process import (
 from tests.support.running_product import free_port
 
 SECONDS = 60
+NAMED_HOSTS = ("127.0.0.2", "127.0.0.3")
+"""Addresses of this machine on Linux."""
 
 
 @dataclass
@@ -35,6 +37,7 @@ class PairedServer:
     programs: Path
     folder: Path
     password: str
+    host: str
     port: int = field(default_factory=free_port)
     process: "subprocess.Popen[Any] | None" = None
 
@@ -44,10 +47,10 @@ class PairedServer:
 
     @property
     def url(self) -> str:
-        return f"postgresql://postgres:{self.password}@127.0.0.1:{self.port}/postgres"
+        return f"postgresql://postgres:{self.password}@{self.host}:{self.port}/postgres"
 
     def start(self) -> None:
-        values = {**SETTINGS, "listen_addresses": "127.0.0.1", "port": str(self.port), "wal_keep_size": "256MB"}
+        values = {**SETTINGS, "listen_addresses": self.host, "port": str(self.port), "wal_keep_size": "256MB"}
         settings = [part for name, value in values.items() for part in ("-c", f"{name}={value}")]
         argv = [str(self.programs / "postgres"), "-D", str(self.data), "-k", "", *settings]
         log = self.folder / "log"
@@ -101,7 +104,7 @@ class PostgresPair:
     @property
     def url(self) -> str:
         """The superuser's URL of whichever takes writes."""
-        hosts = ",".join(f"127.0.0.1:{one.port}" for one in (self.first, self.second))
+        hosts = ",".join(f"{one.host}:{one.port}" for one in (self.first, self.second))
         login = f"postgres:{self.first.password}"
         return f"postgresql://{login}@{hosts}/postgres?target_session_attrs=read-write"
 
@@ -127,7 +130,7 @@ class PostgresPair:
         argv = [
             str(target.programs / "pg_basebackup"), "--pgdata", str(target.data), "--write-recovery-conf",
             "--wal-method=stream", "--checkpoint=fast", "--no-sync",
-            "--dbname", f"host=127.0.0.1 port={source.port} user=postgres password={source.password}",
+            "--dbname", f"host={source.host} port={source.port} user=postgres password={source.password}",
         ]  # fmt: skip
         done = subprocess.run(argv, capture_output=True, timeout=SECONDS, **server_account())
         assert done.returncode == 0, done
@@ -135,11 +138,16 @@ class PostgresPair:
 
 
 @contextlib.contextmanager
-def postgres_pair() -> Iterator[PostgresPair]:
-    """Both run until the block ends, about 3 s to start."""
+def postgres_pair(*, same_port: bool = False) -> Iterator[PostgresPair]:
+    """Both run until the block ends, about 3 s to start. With `same_port` they differ by their address, as two machines
+    do that take turns to have one name."""
     with server_folder() as folder:
         programs, password = find_programs(folder), secrets.token_urlsafe(16)
-        servers = [PairedServer(programs, folder / name, password) for name in ("first", "second")]
+        port = free_port()
+        servers = [
+            PairedServer(programs, folder / name, password, host, port if same_port else free_port())
+            for name, host in zip(("first", "second"), NAMED_HOSTS if same_port else ("127.0.0.1",) * 2, strict=True)
+        ]
         for one in servers:
             one.folder.mkdir(mode=0o755)
             if user := server_user():

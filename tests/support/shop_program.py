@@ -35,5 +35,6 @@ if __name__ == "__main__":
         mock.patch(
             "server.deployment_figures.INTERVAL_SECONDS", float(os.environ.get("FIGURES_EVERY", INTERVAL_SECONDS))
         ),
+        mock.patch("server.backup_age.INTERVAL_SECONDS", float(os.environ.get("FIGURES_EVERY", INTERVAL_SECONDS))),
     ):
         main()

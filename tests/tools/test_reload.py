@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Queue
@@ -21,6 +22,7 @@ from tests.support.running_product import START_SECONDS, data_folder, environmen
 from tools.reload import FOLDERS, list_changes, take_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
+CHANGES, SERVED_SECONDS = 5, 2.0
 SKIPPED = shutil.ignore_patterns("__pycache__", "console", "console_dist", "node_modules")
 
 
@@ -97,6 +99,26 @@ async def test_changes_of_code_and_pages_are_served_on_the_same_data_folder(tmp_
     assert "server/health.py has changed" in told
     assert "broker/web/templates/sign_in.html has changed" in told
     assert not (home / "endpoint.json").exists(), "the last one was ended in order"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(180)
+async def test_a_change_is_served_within_two_seconds(tmp_path: Path) -> None:
+    """Of docs/dev/console.md. The best of some: a busy machine only takes longer."""
+    clone, port = copy_clone(tmp_path / "clone"), free_port()
+    taken: list[float] = []
+    with data_folder() as home, reloading(clone, home, port) as lines:
+        read_ready(lines.get(timeout=START_SECONDS))
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
+            said = "true"
+            for number in range(CHANGES):
+                began = time.monotonic()
+                change(clone / "server" / "health.py", f'{{"alive":{said}}}', f'{{"alive":{number}}}')
+                said = str(number)
+                lines.get(timeout=START_SECONDS)
+                assert (await http.get("/healthz")).json() == {"alive": number}
+                taken.append(time.monotonic() - began)
+    assert min(taken) < SERVED_SECONDS, taken
 
 
 async def _is_told(clone: Path, text: str) -> bool:

@@ -16,6 +16,7 @@ from broker.identity.composite_verifier import CompositeVerifier
 from broker.interface import CredentialRefusal, Lease, RefusalReason
 from broker.lease_service import LeaseService
 from broker.local import LocalBroker
+from broker.mandates.mandate_service import MandateService
 from core.caller import Credential
 from core.directory.tenants import set_status as set_tenant_status
 from core.secret import Secret
@@ -210,6 +211,7 @@ async def test_leases_in_the_name_of_an_access_token(app: AccessTokenApp) -> Non
         base_urls=BASE_URLS,
         clock=broker.clock,
         accounts=FreshAccounts(),
+        mandates=broker.mandate_service,
     )
     reading = replace(ada, token=await app.minted(app.grant.with_scopes("mcp:read")))
     lease = await leases.lease(reading.asks(READ))
@@ -227,7 +229,7 @@ async def test_leases_in_the_name_of_an_access_token(app: AccessTokenApp) -> Non
 
 async def test_the_longest_token_travels_to_a_broker_that_is_a_process_of_its_own(tmp_path: Path) -> None:
     jwts = Recorder()
-    broker = LocalBroker(CompositeVerifier(Recorder(), jwts), cast("LeaseService", None))
+    broker = LocalBroker(CompositeVerifier(Recorder(), jwts), cast("LeaseService", None), cast("MandateService", None))
     longest = "a.b." + "c" * (MAX_JWT_BYTES - 4)
     async with served_over_http(broker, tmp_path) as served:
         assert await served.client.verify(Secret(longest)) == UNKNOWN

@@ -87,6 +87,7 @@ async def app(database: ScratchDatabase) -> AsyncIterator[LeasesApp]:
             base_urls=BASE_URLS,
             clock=broker.clock,
             accounts=AccountTokenService(tools),
+            mandates=broker.mandate_service,
         )
         yield LeasesApp(broker, leases, endpoint, ada)
 

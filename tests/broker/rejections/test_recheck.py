@@ -225,7 +225,13 @@ def at_github(app: RecheckApp) -> RecheckApp:
     """The module's address is that of one of MCPist's own providers."""
     broker, app.base_urls = app.app, {**BASE_URLS, "github": OWN_API}
     parts = broker.tokens, broker.trusted, broker.vault, TOOL_HINTS
-    broker.leases = LeaseService(*parts, base_urls=app.base_urls, clock=broker.clock, accounts=FreshAccounts())
+    broker.leases = LeaseService(
+        *parts,
+        base_urls=app.base_urls,
+        clock=broker.clock,
+        accounts=FreshAccounts(),
+        mandates=broker.mandate_service,
+    )
     return app
 
 

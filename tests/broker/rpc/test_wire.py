@@ -7,6 +7,8 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
+from dataclasses import fields as fields_of
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,20 +18,41 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from broker.interface import BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason
-from broker.local import LocalBroker
+from broker.interface import (
+    BrokerUnreachable,
+    CredentialRefusal,
+    Lease,
+    LeaseRequest,
+    Mandate,
+    MandatePurpose,
+    MandateReference,
+    MandateRequest,
+    NoCredential,
+    RefusalReason,
+)
 from broker.rpc.app import BURST, BrokerApp
 from broker.rpc.codec import (
+    CREATE_MANDATE,
+    END_MANDATE,
     EXCHANGE,
     MOST_REQUEST,
     PATHS,
     STATUS,
     VERIFY,
+    WORKER_END,
+    WORKER_EXCHANGE,
+    WORKER_PATHS,
+    WORKER_VERIFY,
     BrokerResponse,
     decode_result,
     encode_lease_request,
     encode_result,
     encode_subject_request,
+)
+from broker.rpc.mandate_messages import (
+    encode_mandate_request,
+    encode_reference,
+    encode_worker_lease_request,
 )
 from broker.rpc.rpc_client import HttpBroker, open_http_broker
 from broker.rpc.service_token import ANSWER_HEADER, ServiceTokenSigner, compute_answer_mark
@@ -73,9 +96,36 @@ class Scripted:
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         return await self._say(request)
 
+    async def create_mandate(self, request: MandateRequest) -> Mandate | CredentialRefusal:
+        return await self._say(request)
+
+    async def verify_mandate(self, reference: MandateReference) -> Credential | CredentialRefusal:
+        return await self._say(reference)
+
+    async def end_mandate(self, reference: MandateReference) -> None:
+        await self._say(reference)
+
 
 CREDENTIAL = Credential("token-1", "api_token", uuid4(), uuid4(), frozenset({"mcp:read"}), generation=3)
-ASKS = LeaseRequest(Secret("mcpist_subject"), "github", "list_repositories", 2)
+SUBJECT = Secret("mcpist_subject")
+ASKS = LeaseRequest(SUBJECT, "github", "list_repositories", 2)
+NEXT_YEAR = datetime.now(UTC) + timedelta(days=365)
+TOOLS = (("github", "list_repositories"), ("notion", "search"))
+WANTED = MandateRequest(SUBJECT, MandatePurpose.JOB, uuid4(), "Ä title", TOOLS, NEXT_YEAR)
+REFERENCE = MandateReference(uuid4(), WANTED.purpose_id)
+MANDATE = Mandate(REFERENCE.mandate_id, uuid4(), uuid4(), MandatePurpose.JOB, WANTED.purpose_id, NEXT_YEAR)
+BY_MANDATE = LeaseRequest(REFERENCE, "github", "list_repositories", 2)
+BODIES = {
+    VERIFY: encode_subject_request(SUBJECT),
+    STATUS: encode_subject_request(SUBJECT),
+    EXCHANGE: encode_lease_request(SUBJECT, ASKS),
+    CREATE_MANDATE: encode_mandate_request(WANTED),
+    END_MANDATE: encode_reference(REFERENCE),
+    WORKER_VERIFY: encode_reference(REFERENCE),
+    WORKER_EXCHANGE: encode_worker_lease_request(REFERENCE, BY_MANDATE),
+    WORKER_END: encode_reference(REFERENCE),
+}
+"""A request for each path."""
 
 
 @pytest.fixture
@@ -159,18 +209,52 @@ async def test_the_answer_to_another_request_is_none(tcp: Served, scripted: Scri
         assert relay.connections > 1
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", PATHS + WORKER_PATHS)
 async def test_the_same_bytes_twice(tcp: Served, scripted: Scripted, path: str) -> None:
-    body = encode_lease_request(ASKS) if path == EXCHANGE else encode_subject_request(ASKS.subject)
+    body = BODIES[path]
     scripted.answer = {} if path == STATUS else LEASE
-    token = bearer(tcp.key, path, body)
+    token = bearer(tcp.worker_key if path in WORKER_PATHS else tcp.key, path, body)
     assert (await post(tcp, path, body, token)).status == 200
     assert (await post(tcp, path, body, token)).status == 401
     assert len(scripted.asked) == 1
 
 
+@pytest.mark.guarantee("G10")
+async def test_each_path_is_for_one_kind_of_process(tcp: Served, scripted: Scripted) -> None:
+    """A gateway presents no mandate, and a worker no person's credential."""
+    assert set(BODIES) == {*PATHS, *WORKER_PATHS}
+    for path, body in BODIES.items():
+        other = tcp.key if path in WORKER_PATHS else tcp.worker_key
+        heard = await post(tcp, path, body, bearer(other, path, body))
+        assert (heard.status, heard.body) == (401, b'{"error":"unauthorized"}'), path
+    for ask in (
+        tcp.client.verify_mandate(REFERENCE),
+        tcp.client.lease(BY_MANDATE),
+        tcp.worker.verify(SUBJECT),
+        tcp.worker.lease(ASKS),
+        tcp.worker.create_mandate(WANTED),
+    ):
+        with pytest.raises(Unavailable):
+            await ask
+    assert scripted.asked == []
+
+
+async def test_mandates_travel_whole(served: Served, scripted: Scripted) -> None:
+    scripted.answer = MANDATE
+    assert await served.client.create_mandate(WANTED) == MANDATE
+    await served.client.end_mandate(REFERENCE)
+    await served.worker.end_mandate(REFERENCE)
+    scripted.answer = CREDENTIAL
+    assert await served.worker.verify_mandate(REFERENCE) == CREDENTIAL
+    scripted.answer = LEASE
+    assert await served.worker.lease(BY_MANDATE) == LEASE
+    assert scripted.asked == [WANTED, REFERENCE, REFERENCE, REFERENCE, BY_MANDATE]
+    scripted.answer = CredentialRefusal(RefusalReason.UNKNOWN)
+    assert [await client.find_problem() for client in (served.client, served.worker)] == [None, None]
+
+
 async def test_twenty_at_once_count_once(tcp: Served, scripted: Scripted) -> None:
-    body = encode_lease_request(ASKS)
+    body = BODIES[EXCHANGE]
     token = bearer(tcp.key, EXCHANGE, body)
     heard = await asyncio.gather(*(post(tcp, EXCHANGE, body, token) for _ in range(20)))
     assert sorted(one.status for one in heard) == [200] + [401] * 19
@@ -178,7 +262,7 @@ async def test_twenty_at_once_count_once(tcp: Served, scripted: Scripted) -> Non
 
 
 async def test_every_refusal_is_the_same(tcp: Served, scripted: Scripted) -> None:
-    body, other = encode_lease_request(ASKS), encode_lease_request(LeaseRequest(ASKS.subject, "github", "create_issue"))
+    body, other = BODIES[EXCHANGE], encode_lease_request(SUBJECT, LeaseRequest(SUBJECT, "github", "create_issue"))
     stranger = ServiceTokenSigner(Ed25519PrivateKey.generate())
     past = ServiceTokenSigner(tcp.key._key, clock=lambda: time.time() - 60)  # pyright: ignore[reportPrivateUsage]
     used = bearer(tcp.key, EXCHANGE, body)
@@ -218,8 +302,9 @@ async def test_there_is_nothing_else(tcp: Served) -> None:
 )  # fmt: skip
 async def test_what_is_no_question(tcp: Served, scripted: Scripted, body: bytes) -> None:
     """A user or tenant that a gateway names is no part of a question."""
-    for path in PATHS:
-        heard = await post(tcp, path, body, bearer(tcp.key, path, body))
+    for path in PATHS + WORKER_PATHS:
+        key = tcp.worker_key if path in WORKER_PATHS else tcp.key
+        heard = await post(tcp, path, body, bearer(key, path, body))
         assert (heard.status, heard.body) == (400, b'{"error":"malformed"}'), path
     assert scripted.asked == []
 
@@ -229,8 +314,8 @@ async def test_what_is_no_question(tcp: Served, scripted: Scripted, body: bytes)
 async def test_a_gateway_alone_gets_nothing(app: BrokerHarness, tmp_path: Path) -> None:
     """G10: all that a taken-over gateway has is its key, ids that it has seen, and what was revoked."""
     ada = await an_ada(app)
-    lease = await leased(LocalBroker(app.tokens, app.leases), ada)
-    async with served_over_http(LocalBroker(app.tokens, app.leases), tmp_path) as served:
+    lease = await leased(app.local, ada)
+    async with served_over_http(app.local, tmp_path) as served:
         guesses = ["", ada.token_id, str(ada.id), ada.email, str(ada.tenant_id), str(lease.credential_id),
                    "mcpist_" + ada.token_id + "A" * 49, ada.token.reveal()[:-1], served.key.gateway]  # fmt: skip
         for guess in guesses:
@@ -239,7 +324,8 @@ async def test_a_gateway_alone_gets_nothing(app: BrokerHarness, tmp_path: Path) 
                 for path, body in (
                     (VERIFY, encode_subject_request(Secret(guess))),
                     (STATUS, encode_subject_request(Secret(guess))),
-                    (EXCHANGE, encode_lease_request(LeaseRequest(Secret(guess), "github", "list_repositories"))),
+                    (EXCHANGE, encode_lease_request(Secret(guess), ASKS)),
+                    (CREATE_MANDATE, encode_mandate_request(replace(WANTED, subject=Secret(guess)))),
                 )
             ]
             assert {(one.status, one.body) for one in heard} == {(200, b'{"refused":{"reason":"unknown",'
@@ -255,7 +341,10 @@ def test_no_answer_has_room_for_more_than_an_access_token() -> None:
         "origins", "attributes", "scheme", "grant",
     }  # fmt: skip
     names = {field.name for field in msgspec.structs.fields(BrokerResponse)}
-    assert names == {"credential", "connections", "lease", "no_credential", "refused"}
+    assert names == {"credential", "connections", "lease", "no_credential", "mandate", "refused"}
+    assert {field.name for field in fields_of(Mandate)} == {
+        "id", "tenant_id", "user_id", "purpose", "purpose_id", "expires_at", "needs_consent",
+    }  # fmt: skip
 
 
 async def test_too_much_from_one_gateway(tcp: Served, scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,7 +370,7 @@ def tcp_tokens(tcp: Served) -> Any:
 
 
 async def ask_app(app: BrokerApp, key: ServiceTokenSigner) -> int:
-    body = encode_lease_request(ASKS)
+    body = BODIES[EXCHANGE]
     headers = [(b"authorization", bearer(key, EXCHANGE, body).encode())]
     sent: list[dict[str, Any]] = []
 
@@ -297,8 +386,8 @@ async def ask_app(app: BrokerApp, key: ServiceTokenSigner) -> int:
 
 async def test_faults_say_nothing(tcp: Served, scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    body = encode_lease_request(ASKS)
-    scripted.answer = RuntimeError(f"of {ASKS.subject.reveal()}")
+    body = BODIES[EXCHANGE]
+    scripted.answer = RuntimeError(f"of {SUBJECT.reveal()}")
     heard = await post(tcp, EXCHANGE, body, bearer(tcp.key, EXCHANGE, body))
     assert (heard.status, heard.body) == (500, b'{"error":"internal"}')
     scripted.answer = Unavailable("the vault's key k1 is missing", 7)
@@ -312,7 +401,7 @@ async def test_faults_say_nothing(tcp: Served, scripted: Scripted, caplog: pytes
     await post(tcp, EXCHANGE, body, "Bearer wrong")
     assert caplog.records
     said = " ".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
-    assert ASKS.subject.reveal() not in said
+    assert SUBJECT.reveal() not in said
     assert VENDOR_TOKEN not in said
     assert "eyJ" not in said, "a service token"
 
@@ -429,7 +518,7 @@ async def test_a_refusal_is_told_from_what_goes_away_by_itself(status: int, is_r
 async def test_a_gateway_of_another_version_gets_nothing_and_is_named_in_the_log(
     tcp: Served, scripted: Scripted, caplog: pytest.LogCaptureFixture
 ) -> None:
-    body = encode_lease_request(ASKS)
+    body = BODIES[EXCHANGE]
     heard = await post(tcp, "/v1/token-exchange", body, bearer(tcp.key, "/v1/token-exchange", body))
     assert (heard.status, scripted.asked) == (404, [])
     (record,) = [record for record in caplog.records if record.name == "broker.rpc.app"]
@@ -440,7 +529,7 @@ async def test_nobody_listens(tmp_path: Path) -> None:
     for url in (f"http://127.0.0.1:{free_port()}", f"unix:{tmp_path / 'none.sock'}"):
         async with open_http_broker(url, ServiceTokenSigner(Ed25519PrivateKey.generate())) as client:
             with pytest.raises(BrokerUnreachable, match="broker is unavailable"):
-                await client.verify(ASKS.subject)
+                await client.verify(SUBJECT)
 
 
 async def test_one_who_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,7 +539,7 @@ async def test_one_who_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("broker.rpc.rpc_client.TOTAL_SECONDS", 0.2)
     async with impostor(silent) as client:
         with pytest.raises(Unavailable):
-            await client.verify(ASKS.subject)
+            await client.verify(SUBJECT)
 
 
 async def test_a_kept_connection_that_died_is_made_anew(scripted: Scripted) -> None:
@@ -471,14 +560,14 @@ async def test_a_kept_connection_that_died_is_made_anew(scripted: Scripted) -> N
 
     async with impostor(once) as client:
         for _ in range(4):
-            assert await client.verify(ASKS.subject) == CredentialRefusal(RefusalReason.UNKNOWN)
+            assert await client.verify(SUBJECT) == CredentialRefusal(RefusalReason.UNKNOWN)
         assert connections == 4
         assert client.problem is None
 
 
 async def test_a_slow_body_is_cut(tcp: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("broker.rpc.app.BODY_SECONDS", 0.1)
-    body = encode_lease_request(ASKS)
+    body = BODIES[EXCHANGE]
 
     async def slow() -> AsyncIterator[bytes]:
         yield body[:5]
@@ -492,10 +581,10 @@ async def test_a_slow_body_is_cut(tcp: Served, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_client_cannot_ask_for_others() -> None:
     """What a gateway can say is a subject, a module, a tool, a version: nobody's id."""
-    assert set(msgspec.json.decode(encode_lease_request(ASKS))) == {
+    assert set(msgspec.json.decode(BODIES[EXCHANGE])) == {
         "subject_token",
         "module",
         "tool",
         "rejected_version",
     }
-    assert set(msgspec.json.decode(encode_subject_request(ASKS.subject))) == {"subject_token"}
+    assert set(msgspec.json.decode(encode_subject_request(SUBJECT))) == {"subject_token"}

@@ -36,6 +36,7 @@ export const logs = {
     role: 'Roles',
     permission: 'Permissions',
     access_request: 'Requests',
+    job: 'Jobs',
     service: 'Services',
     account: 'Accounts',
     credential: 'Credentials',

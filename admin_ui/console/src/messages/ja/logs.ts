@@ -36,6 +36,7 @@ export const logs: Messages['logs'] = {
     role: 'ロール',
     permission: '権限',
     access_request: '申請',
+    job: 'ジョブ',
     service: 'サービス',
     account: 'アカウント',
     credential: '認証情報',

@@ -15,6 +15,7 @@ export const KINDS = [
   'role',
   'permission',
   'access_request',
+  'job',
   'service',
   'account',
   'credential',

@@ -1,12 +1,20 @@
-"""Servers of tests close what they have accepted, in whichever turn of the loop they end."""
+"""Servers of tests close what they have accepted, in whichever turn of the loop they end; no TLS connection outlives
+its loop."""
 
 import asyncio
+import contextlib
 import gc
 import socket
+import ssl
+import threading
 import warnings
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from aiohttp import web
+
+from tests.support.certificates import self_signed
 
 TURNS = 6
 """Of the event loop: more than it takes to accept a connection."""
@@ -41,6 +49,39 @@ async def test_a_server_of_aiohttp(turns: int) -> None:
         assert await find_lost() == []
 
 
+def test_a_tls_connection_whose_other_end_says_nothing(tmp_path: Path) -> None:
+    certificate = self_signed(tmp_path)
+
+    async def close_one(port: int) -> None:
+        transport, _ = await asyncio.get_running_loop().create_connection(
+            asyncio.Protocol, "127.0.0.1", port, ssl=certificate.client()
+        )
+        transport.close()
+
+    with silent_tls_server(certificate.server()) as port:
+        with asyncio.Runner() as runner:
+            runner.run(close_one(port))
+        assert collect_lost() == []
+
+
+@contextlib.contextmanager
+def silent_tls_server(context: ssl.SSLContext) -> Iterator[int]:
+    """A port where one connection is made and nothing more is read or said."""
+    ended = threading.Event()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with context.wrap_socket(connection, server_side=True):
+            ended.wait(10)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        ended.set()
+        thread.join(10)
+
+
 async def pass_turns(turns: int) -> None:
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -49,6 +90,10 @@ async def pass_turns(turns: int) -> None:
 async def find_lost() -> list[str]:
     """The transports that the garbage collector has to close."""
     await pass_turns(TURNS)
+    return collect_lost()
+
+
+def collect_lost() -> list[str]:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         gc.collect()

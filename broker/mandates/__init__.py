@@ -1,0 +1,1 @@
+"""Mandates: what works in a person's absence, and for how long."""

@@ -1,0 +1,91 @@
+"""Jobs as the control plane shows them: a person's own, and to administrators those of their tenant, without contents.
+
+Its database role can read neither arguments nor results.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import LiteralString
+from uuid import UUID
+
+from core.audit.event import AuditEventKind
+from core.db import Database, UnitOfWork
+from core.directory.audit_trail import Actor, audit_change
+from core.errors import Conflict, NotFound
+from jobs.job import COLUMNS, Job, JobState, read_job
+
+
+class JobDirectory:
+    """Reads, cancels and retries jobs in the control plane's role. `user_id` limits each to one person's; None means
+    the tenant's."""
+
+    def __init__(self, console: Database) -> None:
+        self._console = console
+
+    async def list_jobs(
+        self, tenant_id: UUID, user_id: UUID | None, *, state: JobState | None, after: UUID | None, limit: int
+    ) -> Sequence[Job]:
+        """List jobs, the newest first, from the one after the job `after` on."""
+        async with self._console.tenant(tenant_id) as work:
+            rows = await work.fetch(_LIST, user_id, state, after, limit)
+        return [read_job(row) for row in rows]
+
+    async def get_job(self, tenant_id: UUID, user_id: UUID | None, job_id: UUID) -> Job:
+        """Return a job.
+
+        Raises:
+            NotFound: there is none for this person.
+        """
+        async with self._console.tenant(tenant_id) as work:
+            return await _find(work, user_id, job_id)
+
+    async def cancel_job(self, actor: Actor, tenant_id: UUID, user_id: UUID | None, job_id: UUID) -> Job:
+        """Cancel a job that waits, and tell one that runs to end; one that has ended stays as it is.
+
+        Raises:
+            NotFound: there is none for this person.
+        """
+        async with self._console.tenant(tenant_id) as work:
+            if await work.fetchval(_CANCEL, user_id, job_id) is not None:
+                await audit_change(work, actor, AuditEventKind.JOB_CANCELLED, job=str(job_id))
+            return await _find(work, user_id, job_id)
+
+    async def retry_job(self, actor: Actor, tenant_id: UUID, user_id: UUID, job_id: UUID) -> Job:
+        """Queue a job of the person's again.
+
+        Raises:
+            NotFound: the person has none of this id.
+            Conflict: it has not failed, nor been cancelled, nor is its outcome unknown.
+        """
+        async with self._console.tenant(tenant_id) as work:
+            await work.fetchval(_BIND_USER, str(user_id))
+            if not await work.fetchval(_RETRY, job_id):
+                job = await _find(work, user_id, job_id)
+                raise Conflict(f"this job is {job.state}: only one that ended without success can be tried again")
+            await audit_change(work, actor, AuditEventKind.JOB_RETRIED, job=str(job_id))
+            return await _find(work, user_id, job_id)
+
+
+def hide_contents(job: Job) -> Job:
+    """Return the job as others than its person may see it: what its module says of its progress may quote contents."""
+    return replace(job, message="", client="")
+
+
+async def _find(work: UnitOfWork, user_id: UUID | None, job_id: UUID) -> Job:
+    row = await work.fetchrow(_FIND, user_id, job_id)
+    if row is None:
+        raise NotFound("there is no job of this id")
+    return read_job(row)
+
+
+_LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
+    WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2) AND ($3::text IS NULL OR state = $3)
+        AND ($4::uuid IS NULL OR number < (SELECT number FROM jobs.jobs WHERE tenant_id = $1 AND id = $4))
+    ORDER BY number DESC LIMIT $5"""  # noqa: S608 our own words
+_FIND: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
+    WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2) AND id = $3"""  # noqa: S608 our own words
+_CANCEL = """UPDATE jobs.jobs SET cancel_requested_at = jobs.clock()
+    WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2) AND id = $3 AND cancel_requested_at IS NULL
+        AND state IN ('queued', 'running') RETURNING true"""
+_BIND_USER = "SELECT set_config('app.user_id', $2, true) WHERE $1 = core.current_tenant()"
+_RETRY = "SELECT jobs.retry($2) WHERE $1 = core.current_tenant()"

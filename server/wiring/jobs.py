@@ -1,0 +1,71 @@
+"""A worker of jobs in this process: started with it, drained at its end, shown in its metrics."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Mapping
+
+from core.concurrency.background import run_in_background
+from core.config.settings import Settings
+from core.errors import Unavailable
+from core.observability.metrics import Metrics
+from core.sealed_records import RecordSealer
+from jobs.handler import JobHandler
+from jobs.worker import JobWorker, WorkerLimits
+from jobs.worker_store import QueueFigures, WorkerStore
+from server.deployment import Deployment
+from server.role_database import WORKER_ROLE, open_role_database
+
+WORKER_CONNECTIONS = 4
+"""Connections for outcomes and progress; one more listens and claims."""
+DRAIN_SECONDS = 20.0
+"""Seconds from the signal to stop in which jobs may end by themselves."""
+
+log = logging.getLogger(__name__)
+
+
+@contextlib.asynccontextmanager
+async def run_job_worker(
+    settings: Settings, deployment: Deployment, handlers: Mapping[str, JobHandler], metrics: Metrics
+) -> AsyncGenerator[None]:
+    """Run a worker until the block is left; then it begins no more jobs, and gives those that run some seconds."""
+    if not settings.jobs_at_once:
+        yield
+        return
+    async with open_role_database(deployment, WORKER_ROLE, max_connections=WORKER_CONNECTIONS) as database:
+        store = WorkerStore(database)
+        worker = JobWorker(
+            deployment.get_role_address(WORKER_ROLE),
+            store,
+            RecordSealer(deployment.digest_key),
+            handlers,
+            limits=_build_limits(settings),
+            count_ended=metrics.count_job,
+        )
+        _register_metrics(metrics, worker, store)
+        async with run_in_background("running jobs", worker.run()):
+            try:
+                yield
+            finally:
+                if len(worker):
+                    log.info("stopping: waiting for jobs", extra={"event": "jobs_draining", "jobs": len(worker)})
+                await asyncio.shield(worker.drain(DRAIN_SECONDS))
+
+
+def _build_limits(settings: Settings) -> WorkerLimits:
+    half = (settings.jobs_of_tenant + 1) // 2
+    return WorkerLimits(settings.jobs_at_once, settings.jobs_of_tenant, half, half)
+
+
+def _register_metrics(metrics: Metrics, worker: JobWorker, store: WorkerStore) -> None:
+    figures = QueueFigures()
+
+    async def look() -> None:
+        nonlocal figures
+        with contextlib.suppress(Unavailable):
+            figures = await store.load_figures()
+
+    metrics.register_look(look)
+    metrics.register_labelled("mcpist_jobs", lambda: {"waiting": figures.waiting, "running": figures.running})
+    metrics.register_observable("mcpist_job_oldest_seconds", lambda: figures.oldest_seconds)
+    metrics.register_observable("mcpist_jobs_here", lambda: len(worker))

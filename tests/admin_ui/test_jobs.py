@@ -1,0 +1,91 @@
+"""Jobs of one's own, and of the tenant for administrators: shown without contents, cancelled, tried again, told of."""
+
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.admin_ui.admin_app import AdminApp, Tenant
+from tests.admin_ui.test_directory import everything
+from tests.admin_ui.test_events import Live, live
+
+__all__ = ["live"]
+
+
+def shown(jobs: list[dict[str, Any]]) -> list[str]:
+    return [job["id"] for job in jobs]
+
+
+@pytest.mark.guarantee("G9")
+async def test_each_person_sees_their_own_and_administrators_the_tenant_s(app: AdminApp, acme: Tenant) -> None:
+    globex = await app.tenant("globex")
+    ids = [str(await app.job(acme.user, "running", "reading secret-repository")) for _ in range(3)]
+    async with app.browser(acme.user) as user, app.browser(acme.admin) as admin, app.browser(globex.admin) as stranger:
+        assert shown(await everything(user, "/jobs")) == ids[::-1]
+        assert shown(await everything(user, "/jobs", state="failed")) == []
+        assert (await user.get("/jobs", params={"all_owners": "true"})).status_code == 403
+        assert shown(await everything(admin, "/jobs")) == [str(acme.job_id)]
+        assert shown(await everything(admin, "/jobs", all_owners="true")) == [*ids[::-1], str(acme.job_id)]
+        assert shown(await everything(admin, "/jobs", user=str(acme.user.id))) == ids[::-1]
+        own = (await user.get(f"/jobs/{ids[0]}")).json()
+        assert (own["message"], own["client"], own["state"]) == ("reading secret-repository", "a client", "running")
+        seen = (await admin.get(f"/jobs/{ids[0]}")).json()
+        assert (seen["message"], seen["client"], seen["tool"]) == ("", "", "search")
+        for path in (f"/jobs/{ids[0]}", f"/jobs/{uuid4()}"):
+            assert (await stranger.get(path)).status_code == 404
+        assert (await user.get(f"/jobs/{acme.job_id}")).status_code == 404
+        assert shown(await everything(stranger, "/jobs", all_owners="true")) == [str(globex.job_id)]
+
+
+@pytest.mark.guarantee("G9")
+async def test_who_may_cancel(app: AdminApp, acme: Tenant) -> None:
+    globex = await app.tenant("globex")
+    waiting, running = await app.job(acme.user, "queued"), await app.job(acme.user, "running")
+    async with app.browser(acme.user) as user, app.browser(acme.admin) as admin, app.browser(globex.admin) as stranger:
+        for other, job in ((stranger, waiting), (stranger, running), (user, acme.job_id)):
+            assert (await other.post(f"/jobs/{job}/cancellation")).status_code == 404
+        cancelled = (await user.post(f"/jobs/{waiting}/cancellation")).json()
+        assert (cancelled["state"], cancelled["finished_at"] is None) == ("cancelled", False)
+        told = (await admin.post(f"/jobs/{running}/cancellation")).json()
+        assert (told["state"], told["is_cancel_requested"]) == ("running", True)
+        again = (await admin.post(f"/jobs/{running}/cancellation")).json()
+        assert again == told
+        await app.seal()
+        kinds = [one["kind"] for one in (await admin.get("/audit", params={"limit": 3})).json()["items"]]
+    assert kinds.count("job.cancelled") == 2
+
+
+async def test_a_job_is_tried_again_by_its_person_alone(app: AdminApp, acme: Tenant) -> None:
+    failed, running = await app.job(acme.user, "failed"), await app.job(acme.user, "running")
+    async with app.browser(acme.user) as user, app.browser(acme.admin) as admin:
+        assert (await admin.post(f"/jobs/{failed}/retry")).status_code == 404
+        assert (await user.post(f"/jobs/{running}/retry")).status_code == 409
+        again = await user.post(f"/jobs/{failed}/retry")
+        assert (again.status_code, again.json()["state"]) == (200, "queued")
+        assert datetime.fromisoformat(again.json()["expires_at"]) > datetime.fromisoformat(again.json()["updated_at"])
+        assert (await user.post(f"/jobs/{failed}/retry")).status_code == 409
+
+
+@pytest.mark.guarantee("G9")
+async def test_changes_are_told_as_they_happen(live: Live, acme: Tenant) -> None:
+    globex = await live.app.tenant("globex")
+    await live.app.seal()
+    async with (
+        live.stream(acme.admin) as admin,
+        live.stream(acme.user) as user,
+        live.stream(globex.admin) as stranger,
+    ):
+        for stream in (admin, user, stranger):
+            await stream.until("ready")
+        job = await live.app.job(acme.user, "queued")
+        for stream in (admin, user):
+            told = await stream.next()
+            assert told["data"] == {"resource": "jobs", "kind": "job.queued", "object_id": str(job), "request_id": ""}
+            assert "id" not in told
+        await live.app.job(acme.admin, "queued")
+        assert (await admin.next())["data"]["resource"] == "jobs"
+        with pytest.raises(TimeoutError):
+            await user.next(1)
+        with pytest.raises(TimeoutError):
+            await stranger.next(1)
