@@ -16,7 +16,7 @@ from cli.output import print_json, print_line
 from cli.runner import wants_debug
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "serve": ("up", "gateway", "broker", "console", "migrate"),
+    "serve": ("up", "gateway", "broker", "console", "worker", "migrate"),
     "stdio": ("stdio",),
     "login": ("login", "logout", "whoami"),
     "connect": ("connect",),
@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "scim_token": ("scim-token",),
     "session": ("session",),
     "grant": ("grant",),
+    "mandate": ("mandate",),
     "identity": ("identity",),
     "connection": ("connection",),
     "audit": ("audit",),

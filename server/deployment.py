@@ -24,6 +24,7 @@ DIGEST_KEY_FILE = "audit-digest.json"
 PEPPERS_FILE = "token-peppers.json"
 VAULT_KEYS_FILE = "vault-kek.json"
 DIGEST_MEMBER = "key"
+GATEWAY_ROLE = "mcpist_gateway"
 ROLES_OF_EVERY_FILE = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
 """Those whose passwords are in the files of all versions; `mcpist_worker` came with schema 0032."""
 TRANSIT_TOKEN_FILE = "transit-token"  # noqa: S105 the name of a file
@@ -67,6 +68,11 @@ class Deployment:
             return self.admin
         file = PasswordFile(self.home / KEYS_FOLDER / PASSWORDS_FILE, name)
         return self.admin.as_role(name, self.passwords[name], file if file.path.exists() else None)
+
+    @property
+    def data_plane_role(self) -> str:
+        """The role in which this process runs tools: the only one that it has, else a gateway's."""
+        return self.only_role or GATEWAY_ROLE
 
     @property
     def digest_key_path(self) -> Path:

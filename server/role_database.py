@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 
 from core.db import Database
+from server.deployment import GATEWAY_ROLE as GATEWAY_ROLE
 from server.deployment import Deployment
 
 CONSOLE_ROLE = "mcpist_console"
 BROKER_ROLE = "mcpist_broker"
-GATEWAY_ROLE = "mcpist_gateway"
 WORKER_ROLE = "mcpist_worker"
 
 

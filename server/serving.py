@@ -176,6 +176,19 @@ async def serve_gateway_alone(
 
 
 @contextlib.asynccontextmanager
+async def run_worker_gateway(
+    settings: Settings,
+    deployment: Deployment,
+    broker: contextlib.AbstractAsyncContextManager[Broker],
+    tracer: Tracer,
+) -> AsyncGenerator[Gateway]:
+    """Run what a worker runs jobs with: a gateway that nobody reaches."""
+    catalogue = load_installed_modules()
+    async with _run_logged_gateway(settings, deployment, broker, catalogue, tracer=tracer) as gateway:
+        yield gateway
+
+
+@contextlib.asynccontextmanager
 async def _run_broker_and_gateway(
     settings: Settings,
     context: OperatorContext,

@@ -107,7 +107,7 @@ async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGe
         async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await _open_single_role_deployment(settings, GATEWAY_ROLE, make_keys=False)
+    yield await open_single_role_deployment(settings, GATEWAY_ROLE, make_keys=False)
 
 
 @contextlib.asynccontextmanager
@@ -121,7 +121,7 @@ async def open_console_deployment(settings: Settings, report: Report) -> AsyncGe
         async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await _open_single_role_deployment(settings, CONSOLE_ROLE, make_keys=False, has_digest_key=False)
+    yield await open_single_role_deployment(settings, CONSOLE_ROLE, make_keys=False, has_digest_key=False)
 
 
 @contextlib.asynccontextmanager
@@ -136,11 +136,7 @@ async def open_remote_broker(settings: Settings, tracer: Tracer = NOOP_TRACER) -
     key = ServiceTokenSigner(load_private_key(settings.gateway_key or settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE))
     fields = {"url": settings.broker_url, "gateway": key.gateway}
     log.info("using the broker at MCPIST_BROKER_URL", extra={"event": "broker_configured", **fields})
-    if _is_open_to_eavesdroppers(settings.broker_url):
-        log.warning(
-            "MCPIST_BROKER_URL is plain http to another machine: tokens can be read in transit; use https",
-            extra={"event": "broker_url_insecure"},
-        )
+    warn_of_eavesdroppers(settings)
     from broker.rpc.rpc_client import open_http_broker  # 90 ms of import (aiohttp) that only this needs
 
     async with open_http_broker(settings.broker_url, key, tracer) as client:
@@ -151,14 +147,14 @@ async def open_remote_broker(settings: Settings, tracer: Tracer = NOOP_TRACER) -
 async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
     url = settings.database_url
     if url is not None and urlsplit(url.reveal()).username == BROKER_ROLE:
-        yield await _open_single_role_deployment(settings, BROKER_ROLE, make_keys=True)
+        yield await open_single_role_deployment(settings, BROKER_ROLE, make_keys=True)
         return
     async with attach_database(settings, report) as deployment:
         await migrate(deployment.admin, deployment.passwords, upgrade=False)
         yield deployment
 
 
-async def _open_single_role_deployment(
+async def open_single_role_deployment(
     settings: Settings, role: str, *, make_keys: bool, has_digest_key: bool = True
 ) -> Deployment:
     """Open a deployment as one role. A wrong login, a pooler in the wrong mode, an older schema or another deployment's
@@ -283,6 +279,11 @@ def _open_broker_listener(settings: Settings) -> Generator[tuple[socket.socket, 
         yield listener, replace(settings, public_url="").public_url
 
 
-def _is_open_to_eavesdroppers(url: str) -> bool:
-    split = urlsplit(url)
-    return split.scheme == "http" and split.hostname not in LOOPBACK_HOSTS
+def warn_of_eavesdroppers(settings: Settings) -> None:
+    """Log a warning where tokens go to the broker over plain HTTP between machines."""
+    split = urlsplit(settings.broker_url)
+    if split.scheme == "http" and split.hostname not in LOOPBACK_HOSTS:
+        log.warning(
+            "MCPIST_BROKER_URL is plain http to another machine: tokens can be read in transit; use https",
+            extra={"event": "broker_url_insecure"},
+        )

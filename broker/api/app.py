@@ -5,6 +5,7 @@ from starlette.types import ASGIApp
 from broker.api import (
     grants,
     identities,
+    mandates,
     notification_settings,
     registered_clients,
     scim_tokens,
@@ -27,6 +28,7 @@ ROUTERS = tuple(
         session_tokens,
         identities,
         grants,
+        mandates,
         registered_clients,
         trusted_issuers,
         tokens,

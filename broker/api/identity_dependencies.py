@@ -17,6 +17,7 @@ from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.provider_registry import ListedProvider
 from broker.identity.scim_tokens import ScimTokens
+from broker.mandates.mandates import Mandates
 from broker.notifications.preferences import NotificationPreferences
 from core.secret import Secret
 
@@ -44,6 +45,7 @@ class IdentityDependencies:
     issuers: TrustedIssuers
     notifications: NotificationPreferences
     scim_tokens: ScimTokens
+    mandates: Mandates
     list_providers: Callable[[], Awaitable[Sequence[ListedProvider]]]
     access_tokens: AccessTokenMinter | None = None
     resource: str = ""

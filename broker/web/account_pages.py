@@ -1,5 +1,5 @@
-"""The routes of one's own account: sessions, applications, API tokens, accounts at identity providers; each only one's
-own."""
+"""The routes of one's own account: sessions, applications, API tokens, mandates, accounts at identity providers; each
+only one's own."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,6 +20,8 @@ from broker.identity.identities import Identity
 from broker.identity.identity_services import IdentityServices
 from broker.identity.provider_registry import ListedProvider
 from broker.identity.sign_in_state import ACCOUNT_PATH, SignInRefused
+from broker.mandates.mandate_records import MandateEntry
+from broker.mandates.mandates import Mandates
 from broker.web.cookies import find_browser_session
 from broker.web.i18n import PageError
 from broker.web.request_parsing import read_form, read_query
@@ -27,21 +29,33 @@ from broker.web.sign_in_pages import FLOW_SECONDS, identify_browser
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound
 
-DONE_NOTICES = frozenset({"session_ended", "grant_revoked", "token_revoked", "account_tied", "account_untied"})
+DONE_NOTICES = frozenset(
+    {
+        *("session_ended", "grant_revoked", "token_revoked", "account_tied", "account_untied"),
+        *("mandate_revoked", "mandate_allowed"),
+    }
+)
+MAX_SHOWN_MANDATES = 100
 _TOKEN_ID = re.compile(r"[0-9A-Za-z]{12}")
 
 
 def build_account_routes(
-    parts: WebDependencies, identity_services: IdentityServices, tokens: ApiTokens, grants: Grants | None
+    parts: WebDependencies,
+    identity_services: IdentityServices,
+    tokens: ApiTokens,
+    mandates: Mandates,
+    grants: Grants | None,
 ) -> list[Route]:
     """Build the routes of the account pages. `grants` is None where another server issues access tokens."""
-    pages = AccountPages(parts, identity_services, tokens, grants)
+    pages = AccountPages(parts, identity_services, tokens, mandates, grants)
     return [
         Route("/account", pages.show, methods=["GET"]),
         Route("/account/sessions/end", pages.end_session, methods=["POST"]),
         Route("/account/sessions/end-all", pages.end_all_sessions, methods=["POST"]),
         Route("/account/grants/end", pages.end_grant, methods=["POST"]),
         Route("/account/tokens/end", pages.end_token, methods=["POST"]),
+        Route("/account/mandates/allow", pages.allow_mandate, methods=["POST"]),
+        Route("/account/mandates/end", pages.end_mandate, methods=["POST"]),
         Route("/account/identities/tie", pages.link_identity, methods=["POST"]),
         Route("/account/identities/untie", pages.unlink_identity, methods=["POST"]),
     ]
@@ -51,11 +65,17 @@ class AccountPages:
     """The handlers. Nobody without a session gets to any of them."""
 
     def __init__(
-        self, parts: WebDependencies, identity_services: IdentityServices, tokens: ApiTokens, grants: Grants | None
+        self,
+        parts: WebDependencies,
+        identity_services: IdentityServices,
+        tokens: ApiTokens,
+        mandates: Mandates,
+        grants: Grants | None,
     ) -> None:
         self._parts = parts
         self._door = identity_services
         self._tokens = tokens
+        self._mandates = mandates
         self._grants = grants
 
     async def show(self, request: Request) -> Response:
@@ -83,6 +103,10 @@ class AccountPages:
             identities=identities,
             grants=[_build_grant_view(browser_session) for browser_session in grants],
             tokens=[_build_token_view(browser_session) for browser_session in await self._tokens.list_live(*whose)],
+            mandates=[
+                _build_mandate_view(mandate)
+                for mandate in await self._mandates.list_page(*whose, None, MAX_SHOWN_MANDATES)
+            ],
             providers=[(provider.id, provider.label) for provider in providers],
         )
 
@@ -123,6 +147,23 @@ class AccountPages:
             raise NotFound("there is nothing of that id")
         await self._tokens.revoke(session.actor, session.tenant_id, token_id, user_id=session.user_id)
         return RedirectResponse(f"{ACCOUNT_PATH}?done=token_revoked", 303)
+
+    async def allow_mandate(self, request: Request) -> Response:
+        """The person's consent to what works in their absence: by their own press, in their own browser."""
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        mandate_id = _parse_id(await read_form(request))
+        await self._mandates.consent(session.actor, session.tenant_id, mandate_id, user_id=session.user_id)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=mandate_allowed", 303)
+
+    async def end_mandate(self, request: Request) -> Response:
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        mandate_id = _parse_id(await read_form(request))
+        await self._mandates.revoke(session.actor, session.tenant_id, mandate_id, user_id=session.user_id)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=mandate_revoked", 303)
 
     async def link_identity(self, request: Request) -> Response:
         """One more account for the person themselves: whoever borrows their open browser has no recent sign-in."""
@@ -195,6 +236,20 @@ def _build_token_view(token: ApiToken) -> Mapping[str, Any]:
         "created_at": token.created_at,
         "last_used_at": token.last_used_at,
         "expires_at": token.expires_at,
+    }
+
+
+def _build_mandate_view(entry: MandateEntry) -> Mapping[str, Any]:
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "purpose": entry.purpose,
+        "tools": ", ".join(entry.tools),
+        "client": entry.client,
+        "created_at": entry.created_at,
+        "waits": entry.consented_at is None,
+        "last_used_at": entry.last_used_at,
+        "expires_at": entry.expires_at,
     }
 
 

@@ -1,4 +1,4 @@
-"""`mcpist up`, `mcpist gateway`, `mcpist broker` and `mcpist migrate`: the commands that run and prepare the server."""
+"""`mcpist up`, `gateway`, `broker`, `console`, `worker` and `migrate`: the commands that run and prepare the server."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -57,6 +57,7 @@ def register(app: typer.Typer) -> None:
     app.command("gateway", epilog="Example: MCPIST_PORT=8082 mcpist gateway")(gateway)
     app.command("broker", epilog="Example: MCPIST_PORT=8090 mcpist broker")(broker)
     app.command("console", epilog="Example: MCPIST_PORT=8091 mcpist console")(console)
+    app.command("worker", epilog="Example: MCPIST_PORT=8092 mcpist worker")(worker)
     app.command("migrate", epilog="Example: mcpist migrate --first-access")(migrate)
 
 
@@ -112,6 +113,22 @@ def console(as_json: JsonOption = False) -> None:
         as_json,
         lambda ready: {"ready": True, "console_url": ready.console_url},
         lambda ready: print_line(f"The console is at {ready.console_url}"),
+    )
+
+
+def worker(as_json: JsonOption = False) -> None:
+    """Start a worker alone, which runs jobs beside a broker in a process of its own.
+
+    `mcpist up` has one already. A worker needs MCPIST_BROKER_URL, and a key that the broker knows; its port tells its
+    health and nothing else. At its end it gives running jobs some seconds. See docs/split.md.
+    """
+    from server.worker_process import run_worker
+
+    _run_until_stopped(
+        run_worker,
+        as_json,
+        lambda ready: {"ready": True, "health_url": ready.health_url},
+        lambda ready: print_line(f"The worker runs jobs; its health is at {ready.health_url}"),
     )
 
 

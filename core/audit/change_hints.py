@@ -46,6 +46,7 @@ RESOURCES: Mapping[str, str] = {
     "issuer": "oauth/issuers",
     "consent": "oauth/grants",
     "grant": "oauth/grants",
+    "mandate": "mandates",
     "key": "keys",
     "identity_provider": "deployment/identity-providers",
     "notification_sender": "deployment/notification-senders",
@@ -65,7 +66,7 @@ _FOR_EVERYBODY: Mapping[str, str] = {
 """What anybody's tools and connections may depend on, whoever did it: told without a kind or an id."""
 _DEPLOYMENT_RESOURCES: Mapping[str, str] = {"tenant": "tenants"}
 """What stands for other paths in the chain of the deployment; calls and sign-ins of nobody are its audit log."""
-_ID_DETAILS = ("request", "credential", "grant", "session", "user")
+_ID_DETAILS = ("request", "credential", "grant", "mandate", "session", "user")
 
 
 @dataclass(frozen=True, slots=True)

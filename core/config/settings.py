@@ -89,7 +89,7 @@ class Settings:
         values.parse_database_url,
         "a URL such as postgresql://user:password@host/database",
         "An own Postgres (16 or newer), as a role that may create roles; split, each process logs in as "
-        "`mcpist_gateway`, `mcpist_broker` or `mcpist_console`.",
+        "`mcpist_gateway`, `mcpist_broker`, `mcpist_console` or `mcpist_worker`.",
         None,
         shown_default="the embedded Postgres",
         secret=True,
@@ -115,8 +115,8 @@ class Settings:
         "MCPIST_BROKER_URL",
         values.parse_broker_url,
         "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
-        "For `mcpist gateway` and `console`: the broker, if it is a separate process. For `mcpist broker`: a socket to "
-        "listen on.",
+        "For `mcpist gateway`, `console` and `worker`: the broker, if it is a separate process. For `mcpist broker`: a "
+        "socket to listen on.",
         "",
         shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )

@@ -59,6 +59,7 @@ def build_admin_api(
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
         NotificationPreferences(zone.database),
         ScimTokens(zone.database, clock=zone.clock),
+        zone.mandates,
         zone.identity_services.sign_in.list_providers,
         None if zone.own_tokens is None else zone.own_tokens.access_tokens,
         build_resource_identifier(dependencies.settings.public_url),

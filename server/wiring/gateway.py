@@ -65,7 +65,7 @@ from server.health import (
     register_audit_metrics,
     register_health_metrics,
 )
-from server.role_database import GATEWAY_ROLE, get_utc_now, open_role_database
+from server.role_database import get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.workers.worker import ONLY_WORKER, Worker
 
@@ -110,14 +110,14 @@ async def open_gateway(
     `broker_context` is the way to the broker, for as long as the gateway runs.
     """
     async with (
-        open_role_database(deployment, GATEWAY_ROLE, max_connections=GATEWAY_CONNECTIONS) as database,
+        open_role_database(deployment, deployment.data_plane_role, max_connections=GATEWAY_CONNECTIONS) as database,
         broker_context as broker,
         open_vendor_sessions(settings) as sessions,
         open_module_lifespans(catalogue.modules),
         _open_caller_limits(settings, worker) as limits,
         _run_background_tasks() as start,
     ):
-        generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
+        generations = Generations(deployment.get_role_address(deployment.data_plane_role), database)
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
         start(generations.run())

@@ -34,6 +34,7 @@ async def open_identity_section(
     from broker.authorization_server.trusted_issuers import TrustedIssuers
     from broker.identity.identity_services import build_identity_services
     from broker.identity.scim_tokens import ScimTokens
+    from broker.mandates.mandates import Mandates
     from broker.notifications.preferences import NotificationPreferences
     from server.wiring.authorization_server import build_grants
 
@@ -57,6 +58,7 @@ async def open_identity_section(
                 TrustedIssuers(database, documents, clock=get_utc_now),
                 NotificationPreferences(database),
                 ScimTokens(database, clock=get_utc_now),
+                Mandates(database, clock=get_utc_now),
                 identity_services.sign_in.list_providers,
             )
         )

@@ -140,7 +140,7 @@ def _build_application(
     routes = [
         *sign_in_pages.build_sign_in_routes(dependencies, zone.identity_services),
         *account_pages.build_account_routes(
-            dependencies, zone.identity_services, zone.tokens, grants if server else None
+            dependencies, zone.identity_services, zone.tokens, zone.mandates, grants if server else None
         ),
         *connect_pages.build_connect_session_routes(dependencies, zone.identity_services.sessions, connect),
         *connect_pages.build_connect_routes(dependencies, zone.identity_services.sessions, connect),

@@ -41,6 +41,7 @@ from broker.identity.scim_tokens import ScimTokens
 from broker.identity.settings import ProviderSettings
 from broker.identity.stored_providers import ProviderAdministration
 from broker.interface import CredentialRefusal, RefusalReason
+from broker.mandates.mandates import Mandates
 from broker.notifications.mail_connection import MailAddressGuard
 from broker.notifications.preferences import NotificationPreferences
 from broker.notifications.sender_trial import SenderTrial
@@ -176,6 +177,7 @@ class Person:
     token_id: str
     grant_id: UUID
     identity_id: UUID
+    mandate_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,8 +346,15 @@ class AdminApp:
         token_id, token = await self.parts.tokens.create(ACTOR, tenant_id, user_id, f"of {email}", scopes=scopes)
         code = await self.parts.grants.create_code(self.approval(tenant_id, user_id))
         issued = await self.parts.grants.redeem_code(code, PROOF)
-        identity_id = await self.account(tenant_id, user_id, email)
-        return Person(tenant_id, user_id, email, session, entry.id, token, token_id, issued.grant.id, identity_id)
+        ids = (issued.grant.id, await self.account(tenant_id, user_id, email), await self.mandate(tenant_id, user_id))
+        return Person(tenant_id, user_id, email, session, entry.id, token, token_id, *ids)
+
+    async def mandate(self, tenant_id: UUID, user_id: UUID) -> UUID:
+        """Something that works in a user's absence."""
+        mandate_id = uuid4()
+        async with self.broker.tenant(tenant_id) as work:
+            assert await work.execute(_MANDATE, mandate_id, user_id, self.clock())
+        return mandate_id
 
     def approval(self, tenant_id: UUID, user_id: UUID) -> Approval:
         """What lets the client in."""
@@ -408,6 +417,7 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             TrustedIssuers(broker, documents, clock=clock),
             NotificationPreferences(broker),
             ScimTokens(broker, clock=clock),
+            Mandates(broker, clock=clock),
             IdentityProviderRegistry((of_file,), documents, stored, clock=clock).list,
         )
         verifier, refusals = Verifier(tokens), Refusals()
@@ -442,6 +452,10 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         await http.close()
 
 
+_MANDATE = """INSERT INTO auth.mandates (tenant_id, id, user_id, purpose, purpose_id, title, tools, credential_kind,
+    credential_id, client, scopes, read_only, result_text, created_at, consented_at, expires_at)
+    VALUES ($1, $2, $3, 'job', gen_random_uuid(), 'Count stars', '{kg.search}', 'operator', 'operator', 'Claude',
+    '{mcp:read}', false, '', $4::timestamptz, $4, $4::timestamptz + interval '1 day')"""
 _JOB = """INSERT INTO jobs.jobs (tenant_id, id, user_id, kind, module, tool, title, client, arguments, is_repeatable,
         retries_left, lifetime, expires_at, state, message, lease_owner)
     VALUES ($1, $2, $3, 'call', 'kg', 'search', 'Search', 'a client', 'sealed', true, 0, interval '1 hour',

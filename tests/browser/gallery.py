@@ -61,6 +61,13 @@ ACCOUNT: Mapping[str, Any] = {
          "scopes": ["admin:read", "mcp:read"], "read_only": True, "created_at": AT, "last_used_at": None,
          "expires_at": AT},
     ],
+    "mandates": [
+        {"id": "1", "title": "nightly-report-of-the-finance-and-controlling-department", "purpose": "schedule",
+         "tools": "github.list_repositories, notion.search_pages", "client": "Claude Code", "created_at": AT,
+         "waits": True, "last_used_at": None, "expires_at": AT},
+        {"id": "2", "title": "Create project", "purpose": "job", "tools": "supabase.create_project", "client": "",
+         "created_at": AT, "waits": False, "last_used_at": AT, "expires_at": AT},
+    ],
     "sessions": [
         {"id": "1", "current": True, "browser": "Chrome, Windows", "address": "192.0.2.7", "method": "google",
          "created_at": AT, "last_seen_at": AT},
@@ -286,7 +293,10 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "signed-out": ("signed_out.html", {}),
     "account": ("account.html", ACCOUNT),
-    "account-no-tokens": ("account.html", {**ACCOUNT, "tokens": [], "grants": [], "done": "token_revoked"}),
+    "account-no-tokens": (
+        "account.html",
+        {**ACCOUNT, "tokens": [], "grants": [], "mandates": [], "done": "token_revoked"},
+    ),
     "api-reference": ("api_reference.html", REFERENCE),
     "connect-list": ("connect_list.html", SERVICES),
     "connect": ("connect.html", SERVICE),

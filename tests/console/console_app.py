@@ -9,15 +9,19 @@ async with console_app(database, folder) as app:
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pytest
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
+from broker.interface import Mandate, MandatePurpose, MandateRequest
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
+from core.secret import Secret
 from tests.console.context_pool import PooledPage, get_pool
 from tests.support.chromium import chromium
 from tests.support.eventually import within
@@ -114,6 +118,13 @@ class ConsoleApp:
                 name,
                 f"{self.identity.url}/mcp",
             )
+
+    async def start_absent_work(self, person: Person, title: str, purpose: MandatePurpose) -> None:
+        """Something that is to go on in a person's absence."""
+        until = self.product.clock() + timedelta(days=7)
+        tools = (("knowledge_graph", "create_entities"),)
+        wanted = MandateRequest(Secret(person.token), purpose, uuid4(), title, tools, until)
+        assert isinstance(await self.identity.zone.broker.create_mandate(wanted), Mandate)
 
     async def open(self, person: Person | None, path: str = "", **options: Any) -> Page:
         """A page of the console in a browser of its own, as somebody who has just signed in (None: nobody)."""

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
+from broker.interface import MandatePurpose
 from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.support.product import Person
 
@@ -144,6 +145,27 @@ async def test_an_application_that_was_let_in_is_revoked(app: ConsoleApp) -> Non
     await page.get_by_role("alertdialog", name="Revoke Sharp Editor?").wait_for()
     await confirm_by_typing(page, "Sharp Editor", "Revoke")
     await page.get_by_text("No application was let in.").wait_for()
+
+
+async def test_what_works_in_absence_is_seen_and_ended(app: ConsoleApp) -> None:
+    """By its person, and by an administrator in the person's panel."""
+    person = await _person(app, "absent")
+    await app.start_absent_work(person, "Nightly report", MandatePurpose.SCHEDULE)
+    await app.start_absent_work(person, "Count stars", MandatePurpose.JOB)
+    page = await app.open(person, "/profile")
+    rows = _part(page, "Work in absence").get_by_role("listitem")
+    await expect(rows.nth(0)).to_contain_text("knowledge_graph.create_entities")
+    await expect(rows.nth(1)).to_contain_text("Waits for consent")
+    await expect(rows.nth(1).get_by_role("link", name="Decide")).to_have_attribute("href", "/account#mandates")
+    await app.look(page, "profile-absence")
+    await rows.nth(0).get_by_role("button", name="End").click()
+    await page.get_by_role("alertdialog", name="End Count stars?").get_by_role("button", name="End").click()
+    await expect(rows).to_have_count(1)
+    page = await app.open(app.admin, f"/users?id={person.id}&tab=access")
+    panel = page.get_by_role("dialog").get_by_role("listitem").filter(has_text="Nightly report")
+    await panel.get_by_role("button", name="End").click()
+    await confirm_by_typing(page, "Nightly report", "Revoke")
+    await page.get_by_text("Nothing works in absence.").wait_for()
 
 
 @pytest.mark.long

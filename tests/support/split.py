@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -309,6 +310,21 @@ def add_console(deployment: Split, folder: Path, **variables: str) -> Process:
         **variables,
     }
     return Process("console", home, free_port(), variables, program=deployment.broker.program)
+
+
+def add_worker(deployment: Split, folder: Path, **variables: str) -> Process:
+    """A worker in a process of its own, which is not started yet."""
+    home = folder / "worker"
+    (home / KEYS_FOLDER).mkdir(parents=True)
+    shutil.copy2(deployment.gateways[0].home / KEYS_FOLDER / "audit-digest.json", home / KEYS_FOLDER)
+    variables = {
+        **deployment.gateways[0].variables,
+        "MCPIST_DATABASE_URL": build_role_url(deployment.product.database, "mcpist_worker"),
+        "MCPIST_WORKER_KEY": str(folder / "worker.pem"),
+        **variables,
+    }
+    del variables["MCPIST_GATEWAY_KEY"]
+    return Process("worker", home, free_port(), variables, program=deployment.broker.program)
 
 
 @contextlib.asynccontextmanager

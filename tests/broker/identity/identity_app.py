@@ -15,6 +15,7 @@ from broker.identity.identity_services import build_identity_services
 from broker.identity.peppers import Peppers
 from broker.identity.provider_registry import StoredProviders
 from broker.identity.settings import IdentitySettings
+from broker.mandates.mandates import Mandates
 from broker.web import account_pages, sign_in_pages
 from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
@@ -100,7 +101,7 @@ async def house_on(
             parts,
             [
                 *sign_in_pages.build_sign_in_routes(parts, door),
-                *account_pages.build_account_routes(parts, door, tokens, grants),
+                *account_pages.build_account_routes(parts, door, tokens, Mandates(broker, clock=clock), grants),
             ],
         )
         yield IdentityApp(People(database, console, broker, clock, door), app, clock)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   'oauth/grants': ['grants', 'users'],
   'oauth/clients': ['clients', 'grants'],
   'oauth/issuers': ['issuers', 'grants'],
+  mandates: ['users'],
   sessions: ['users'],
   tokens: ['users', 'scim-tokens'],
   keys: ['doctor'],

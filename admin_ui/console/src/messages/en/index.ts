@@ -9,6 +9,7 @@ import { home } from './home.ts'
 import { identities } from './identities.ts'
 import { identity, trials, trust } from './identity.ts'
 import { logs } from './logs.ts'
+import { mandates } from './mandates.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
 import { playground } from './playground.ts'
@@ -39,6 +40,7 @@ export const messages = {
   identity,
   keys,
   logs,
+  mandates,
   modelView,
   oauthClients,
   playground,

@@ -1,6 +1,7 @@
 import { PageHead } from '../../components/ListTools.tsx'
 import { useMe } from '../../api/queries.ts'
 import { useMessages } from '../../messages/index.tsx'
+import { AbsentWork } from './AbsentWork.tsx'
 import { Applications } from './Applications.tsx'
 import { Browsers } from './Browsers.tsx'
 import { Notices } from './Notices.tsx'
@@ -9,7 +10,7 @@ import styles from './profile.module.css'
 import { SignInAccounts } from './SignInAccounts.tsx'
 import { Tokens } from './Tokens.tsx'
 
-/** Somebody's own settings, and every way in that is theirs: browsers, applications, tokens. */
+/** Somebody's own settings, and every way in that is theirs: browsers, applications, tokens, and what works in their absence. */
 export function ProfilePage() {
   const { profile } = useMessages()
   const me = useMe()
@@ -21,6 +22,7 @@ export function ProfilePage() {
       <Browsers />
       <SignInAccounts />
       <Applications />
+      <AbsentWork />
       <Tokens />
       <Notices />
     </>

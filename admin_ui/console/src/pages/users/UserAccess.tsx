@@ -7,6 +7,7 @@ import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { Actions, Section } from '../../components/Facts.tsx'
 import { Identities } from '../../components/Identities.tsx'
 import { ItemTools } from '../../components/ItemTools.tsx'
+import { MandateDetail, useMandateName } from '../../components/MandateDetail.tsx'
 import { PagedItems } from '../../components/PagedItems.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
@@ -17,10 +18,13 @@ import { SHOWN } from './queries.ts'
 
 interface Question {
   name: string
+  /** What the revocation ends, where that is no program's credential. */
+  text?: string
   revoke: () => Promise<unknown>
 }
 
-/** With what a person reaches MCPist: browsers, API tokens, applications, accounts to sign in with; each can be ended. */
+/** With what a person reaches MCPist: browsers, API tokens, applications, work in absence, accounts to sign in with; each
+ * can be ended. */
 export function UserAccess({ userId }: { userId: string }) {
   const { identities, users } = useMessages()
   const queries = useQueryClient()
@@ -36,6 +40,7 @@ export function UserAccess({ userId }: { userId: string }) {
       <Sessions userId={userId} />
       <Tokens userId={userId} onRevoke={setQuestion} />
       <Grants userId={userId} onRevoke={setQuestion} />
+      <AbsentWork userId={userId} onRevoke={setQuestion} />
       <Section title={identities.title}>
         <Identities userId={userId} />
       </Section>
@@ -47,7 +52,7 @@ export function UserAccess({ userId }: { userId: string }) {
           onConfirm={revoke}
           onClose={() => setQuestion(null)}
         >
-          <p>{users.revokeText}</p>
+          <p>{question.text ?? users.revokeText}</p>
         </ConfirmDestroy>
       )}
     </>
@@ -180,6 +185,39 @@ function Grants({ userId, onRevoke }: PartProps) {
           </Button>
         )}
         empty={users.noGrants}
+      />
+    </Section>
+  )
+}
+
+function AbsentWork({ userId, onRevoke }: PartProps) {
+  const { mandates } = useMessages()
+  const nameOf = useMandateName()
+  const list = usePagedList(['users', userId, 'mandates', 'list'], (cursor) =>
+    read(api.GET('/api/v1/mandates', { params: { query: pageOf(userId, cursor) } })),
+  )
+  return (
+    <Section title={mandates.title}>
+      <PagedItems
+        label={mandates.title}
+        list={list}
+        itemKey={(mandate) => mandate.id}
+        title={nameOf}
+        detail={(mandate) => <MandateDetail mandate={mandate} />}
+        end={(mandate) => (
+          <Button
+            onPress={() =>
+              onRevoke({
+                name: nameOf(mandate),
+                text: mandates.endText,
+                revoke: () => read(api.DELETE('/api/v1/mandates/{mandate_id}', { params: { path: { mandate_id: mandate.id } } })),
+              })
+            }
+          >
+            {mandates.end}
+          </Button>
+        )}
+        empty={mandates.none}
       />
     </Section>
   )

@@ -1,0 +1,16 @@
+export const mandates = {
+  title: 'Work in absence',
+  help: 'Jobs, schedules and syncs that you have started or agreed to. They use your accounts while you are away.',
+  none: 'Nothing works in absence.',
+  waits: 'Waits for consent',
+  agree: 'Decide',
+  since: 'since',
+  lastUsed: 'last used',
+  neverUsed: 'never used',
+  until: 'ends at the latest',
+  purposes: { job: 'Job', schedule: 'Schedule', sync: 'Sync' },
+  end: 'End',
+  ended: (name: string) => `${name} was ended`,
+  endTitle: (name: string) => `End ${name}?`,
+  endText: 'It can use no tool any more within a second. What it has done already stays.',
+}

@@ -1,0 +1,125 @@
+"""What works in one's absence, at /account over HTTP: seen, agreed to, ended, and nobody else's."""
+
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import httpx2
+import pytest
+
+from broker.interface import CredentialRefusal, Mandate, MandatePurpose, MandateRequest
+from core.secret import Secret
+from tests.support.identity import Identity, identity_on
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import Person, product_on
+
+SECTION = re.compile(r'<section aria-labelledby="mandates">(.*?)</section>', re.S)
+TOOL = ("knowledge_graph", "create_entities")
+
+
+@pytest.fixture
+async def identity(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Identity]:
+    async with product_on(database, tmp_path / "home") as product, identity_on(product, providers=False) as running:
+        yield running
+
+
+@pytest.fixture
+async def http(identity: Identity) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=identity.url, headers={"Accept": "text/html"}) as client:
+        yield client
+
+
+async def people(identity: Identity) -> tuple[Person, Person, Person]:
+    """ada and bob of one tenant, and another ada of another tenant."""
+    acme, umbrella = [await identity.product.tenant(slug) for slug in ("acme", "umbrella")]
+    return (
+        await identity.product.person(acme, "ada@acme.test", allow=["*"]),
+        await identity.product.person(acme, "bob@acme.test", allow=["*"]),
+        await identity.product.person(umbrella, "ada@umbrella.test", allow=["*"]),
+    )
+
+
+async def make(
+    identity: Identity, person: Person, title: str, purpose: MandatePurpose = MandatePurpose.SCHEDULE
+) -> Mandate:
+    until = identity.product.clock() + timedelta(days=30)
+    wanted = MandateRequest(Secret(person.token), purpose, uuid4(), title, (TOOL,), until)
+    made = await identity.zone.broker.create_mandate(wanted)
+    assert isinstance(made, Mandate), made
+    return made
+
+
+async def shown(identity: Identity, http: httpx2.AsyncClient, person: Person, language: str = "en") -> str:
+    """The section of the page as text."""
+    headers = {"Cookie": await identity.session(person), "Accept-Language": language}
+    found = SECTION.search((await http.get("/account", headers=headers)).text)
+    assert found
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", found[1]))
+
+
+async def press(
+    identity: Identity, http: httpx2.AsyncClient, person: Person, what: str, mandate_id: UUID, origin: str = ""
+) -> tuple[int, str]:
+    headers = {"Cookie": await identity.session(person), "Origin": origin or identity.url}
+    answer = await http.post(f"/account/mandates/{what}", data={"id": str(mandate_id)}, headers=headers)
+    return answer.status_code, answer.headers.get("location", "")
+
+
+async def counts(identity: Identity, mandate: Mandate) -> bool:
+    return not isinstance(await identity.zone.broker.verify_mandate(mandate.reference), CredentialRefusal)
+
+
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        (
+            "en",
+            ("What works in your absence", "waits for your consent", "Schedule", "never used", "Job", "Allow", "End"),
+        ),
+        ("ja", ("不在時に動作するもの", "同意待ち", "スケジュール", "未使用", "ジョブ", "許可する", "終了させる")),
+    ],
+)
+async def test_what_is_shown(
+    identity: Identity, http: httpx2.AsyncClient, language: str, texts: tuple[str, ...]
+) -> None:
+    ada, _, _ = await people(identity)
+    await make(identity, ada, "<b>nightly</b>")
+    await make(identity, ada, "", MandatePurpose.JOB)
+    text = await shown(identity, http, ada, language)
+    assert [one for one in texts if one not in text] == []
+    assert "&lt;b&gt;nightly&lt;/b&gt;" in text
+    assert ".".join(TOOL) in text
+
+
+async def test_it_counts_from_the_consent_to_the_end(identity: Identity, http: httpx2.AsyncClient) -> None:
+    ada, _, _ = await people(identity)
+    mandate = await make(identity, ada, "nightly")
+    assert not await counts(identity, mandate)
+    assert await press(identity, http, ada, "allow", mandate.id) == (303, "/account?done=mandate_allowed")
+    assert await counts(identity, mandate)
+    assert "waits" not in await shown(identity, http, ada)
+    assert (await press(identity, http, ada, "allow", mandate.id))[0] == 404, "once"
+    assert await press(identity, http, ada, "end", mandate.id) == (303, "/account?done=mandate_revoked")
+    assert not await counts(identity, mandate)
+    assert "nightly" not in await shown(identity, http, ada)
+    assert (await press(identity, http, ada, "end", mandate.id))[0] == 404
+
+
+async def test_nobody_else_decides(identity: Identity, http: httpx2.AsyncClient) -> None:
+    """Neither a colleague, nor the same name elsewhere, nor another site's page in one's own browser."""
+    ada, *others = await people(identity)
+    waiting, working = await make(identity, ada, "nightly"), await make(identity, ada, "once", MandatePurpose.JOB)
+    for other in others:
+        assert "nightly" not in await shown(identity, http, other)
+        assert (await press(identity, http, other, "allow", waiting.id))[0] == 404
+        assert (await press(identity, http, other, "end", working.id))[0] == 404
+    for what, mandate in (("allow", waiting), ("end", working)):
+        assert (await press(identity, http, ada, what, mandate.id, "https://evil.example"))[0] == 403
+        answer = await http.post(
+            f"/account/mandates/{what}", data={"id": str(mandate.id)}, headers={"Origin": identity.url}
+        )
+        assert answer.headers["location"].startswith("/sign-in"), "nobody who is not signed in"
+    assert not await counts(identity, waiting)
+    assert await counts(identity, working)
