@@ -22,6 +22,7 @@ RAISED_BY = {
     "auth.api_tokens": "DELETE UPDATE OF secret_hmac scopes read_only expires_at revoked_at",
     "auth.clients": "DELETE UPDATE OF disabled_at scopes result_text result_tokens",
     "auth.grants": "UPDATE OF revoked_at",
+    "auth.mandates": "UPDATE OF ended_at",
     "auth.sessions": "UPDATE OF ended_at",
     "vault.accounts": "INSERT DELETE UPDATE OF version status reason scopes account vendor_account_id details",
     "vault.credentials": "INSERT DELETE UPDATE OF version state cause account type account_id",
