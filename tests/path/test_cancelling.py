@@ -60,6 +60,16 @@ async def settle(node: Node) -> None:
         await asyncio.wait(set(cancellations._tasks))
 
 
+async def give_up(counter: Counter) -> None:
+    """Cancel the call that runs, and wait until the announcement of it has arrived."""
+    await cancel(counter.node, counter.ada, 1)
+
+    async def is_given_up() -> bool:
+        return all(call.ended is not None for call in counter.node.gateway.endpoint._watch.list_calls())
+
+    await within(5, is_given_up)
+
+
 async def expect_outcomes(product: Product, person: Person, *expected: str) -> None:
     async def are_written() -> bool:
         events = await product.events(person.tenant, AuditEventKind.CALL_OUTCOME)
@@ -167,7 +177,7 @@ async def test_what_was_sent_runs_to_its_end(counter: Counter) -> None:
     counter.vendor.scripts = [answering(201, MADE)]
     running = asyncio.create_task(counter.call("add_and_wait"))
     await asyncio.wait_for(counter.gate.reached.wait(), 5)
-    await cancel(counter.node, counter.ada, 1)
+    await give_up(counter)
     counter.gate.opened.set()
     assert (await asyncio.wait_for(running, 5)).status == 202
     await expect_outcomes(counter.product, counter.ada, "ok")
@@ -176,7 +186,7 @@ async def test_what_was_sent_runs_to_its_end(counter: Counter) -> None:
 async def test_what_was_not_sent_is_cut(counter: Counter) -> None:
     running = asyncio.create_task(counter.call("wait_first"))
     await asyncio.wait_for(counter.gate.reached.wait(), 5)
-    await cancel(counter.node, counter.ada, 1)
+    await give_up(counter)
     assert (await asyncio.wait_for(running, 5)).status == 202
     assert counter.written() == 0
     await expect_outcomes(counter.product, counter.ada, "cancelled")
@@ -190,7 +200,7 @@ async def test_a_batch_that_was_given_up_begins_no_further_step(counter: Counter
     ]
     running = asyncio.create_task(counter.node.tool(counter.ada.token, "batch", {"commands": steps}))
     await asyncio.wait_for(counter.gate.reached.wait(), 5)
-    await cancel(counter.node, counter.ada, 1)
+    await give_up(counter)
     counter.gate.opened.set()
     assert (await asyncio.wait_for(running, 5)).status == 202
     assert counter.written() == 1
@@ -201,6 +211,6 @@ async def test_what_was_sent_is_cut_at_its_deadline_all_the_same(counter: Counte
     counter.vendor.scripts = [answering(201, MADE)]
     running = asyncio.create_task(counter.call("add_and_wait"))
     await asyncio.wait_for(counter.gate.reached.wait(), 5)
-    await cancel(counter.node, counter.ada, 1)
+    await give_up(counter)
     assert (await asyncio.wait_for(running, 5)).status == 202
     await expect_outcomes(counter.product, counter.ada, "timeout")
