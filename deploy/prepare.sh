@@ -46,7 +46,8 @@ take_over_password() {
     password=$(read_role_password "$2")
     [ -n "$password" ] || fail "$folder/data/keys/database-roles.json has no password of $2: restore that file"
     [ "$password" != "$(read_setting "$1")" ] || return 0
-    sed "s/^$1=.*/$1=$password/" "$settings" >"$settings.new"
+    grep -v "^$1=" "$settings" >"$settings.new"
+    printf '%s=%s\n' "$1" "$password" >>"$settings.new"
     mv "$settings.new" "$settings"
     echo "prepare: $1 in $settings is the role's new password: docker compose ... up --detach" >&2
 }

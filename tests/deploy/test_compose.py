@@ -237,7 +237,7 @@ def test_preparing_takes_over_new_passwords_of_the_roles(tmp_path: Path, interru
     assert prepare("https://mcp.example.com", str(folder)).returncode == 0
     settings, roles = folder / "compose.env", folder / "data" / "keys" / "database-roles.json"
     before, old = read_env_file(settings), json.loads(roles.read_text())
-    made = {role: f"new-{role}_1" for role in old}
+    made = {role: f"new-{role}_1/&" for role in old}
     roles.write_text(json.dumps({role: [made[role], old[role]] for role in old} if interrupted else made))
     done = prepare("https://mcp.example.com", str(folder))
     assert done.returncode == 0, done.stderr

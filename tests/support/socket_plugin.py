@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 _Loop: Any = BaseSelectorEventLoop
-_begin, _close = _Loop._accept_connection2, _Loop.close
+ACCEPT_AS_ASYNCIO = _Loop._accept_connection2
+_close = _Loop.close
 _SAYS_GOODBYE = (SSLProtocolState.FLUSHING, SSLProtocolState.SHUTDOWN)
 
 
@@ -27,7 +28,7 @@ async def _begin_unless_closed(
     if server is not None and not server.sockets:
         connection.close()
         return
-    await _begin(loop, factory, connection, extra, context, server, *more)
+    await ACCEPT_AS_ASYNCIO(loop, factory, connection, extra, context, server, *more)
 
 
 def _close_without_goodbye(loop: Any) -> None:
@@ -50,4 +51,4 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    _Loop._accept_connection2, _Loop.close = _begin, _close
+    _Loop._accept_connection2, _Loop.close = ACCEPT_AS_ASYNCIO, _close

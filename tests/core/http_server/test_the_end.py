@@ -2,11 +2,13 @@
 
 import asyncio
 import socket
+from asyncio.selector_events import BaseSelectorEventLoop
 from typing import Any
 
 import pytest
 
 from core.http_server.server import HttpServer, IsBusier, run_http_server
+from tests.support.socket_plugin import ACCEPT_AS_ASYNCIO
 
 TURNS = 6
 """Of the event loop: more than it takes to accept a connection."""
@@ -18,7 +20,10 @@ async def never_answer(_scope: Any, _receive: Any, _send: Any) -> None:
 
 @pytest.mark.parametrize("is_busier", [None, lambda _: False], ids=["alone", "shared"])
 @pytest.mark.parametrize("turns", range(TURNS))
-async def test_a_connection_that_is_being_accepted(turns: int, is_busier: IsBusier | None) -> None:
+async def test_a_connection_that_is_being_accepted(
+    turns: int, is_busier: IsBusier | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BaseSelectorEventLoop, "_accept_connection2", ACCEPT_AS_ASYNCIO)  # without the tests' remedy
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:
         server = HttpServer(never_answer)
         async with run_http_server(server, listener, is_busier):
