@@ -13,6 +13,7 @@ OwnerOption = Annotated[str | None, typer.Option("--user", metavar="EMAIL", help
 AllOwnersOption = Annotated[bool, typer.Option("--all", help="Everybody's in the tenant, for administrators.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
+RESULT_TOKENS_HELP = "Tokens that one tool result may take, 200 to 50000; more is kept and read in parts."
 TOOL_RESULT_FORMAT_HELP = (
     "What its client gets beside a result's structured part: short, if it shows its model that part, or full; "
     "default what is known of the client."

@@ -13,7 +13,8 @@ class Credential:
 
     `generation` is the tenant's, read in the same snapshot: a cache compares it. `tool_result_format` is
     what the client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does
-    not decide. `audit_pass` lets a gateway append to the tenant's audit log.
+    not decide. `result_tokens` is how large a result may be; 0 where it does not decide. `audit_pass` lets a gateway
+    append to the tenant's audit log.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Credential:
     client: str = ""
     generation: int = 0
     tool_result_format: str = ""
+    result_tokens: int = 0
     audit_pass: str = field(default="", repr=False, compare=False)
 
 

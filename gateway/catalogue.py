@@ -62,6 +62,9 @@ class Catalogue:
     tools: Mapping[str, tuple[CatalogueTool, ...]]
 
 
+EMPTY_CATALOGUE = Catalogue((), {})
+
+
 def load_installed_modules() -> Catalogue:
     """Load the catalogue of the packages in ``modules/``, each of which exports ``MODULE``, and of other packages.
 

@@ -57,6 +57,11 @@ class ToolContext(msgspec.Struct, eq=False):
     """What became of a question to the person, for the audit log: "" or ``asked``, or their answer."""
 
     @property
+    def request(self) -> RequestContext:
+        """The request itself, for the built-in modules alone: it is no part of the kit."""
+        return self._request
+
+    @property
     def user_id(self) -> UUID:
         return self._request.caller.user_id
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -63,6 +64,17 @@ class VendorConnections:
         if tool.owner.vendor is None:
             raise ToolError("this module has no vendor")
         return _LeasedVendor(self._sessions, self._leases, self._links, request, tool, changes)
+
+    async def get_credential_id(self, request: RequestContext, tool: CatalogueTool) -> UUID | None:
+        """Return the id of the credential that the tool uses for this caller; None where it has no vendor.
+
+        Raises:
+            ToolError: there is none now.
+            core.errors.Unavailable: the broker is away.
+        """
+        if tool.owner.vendor is None:
+            return None
+        return UUID((await self._leases.get_lease(request, tool)).credential)
 
     def build_account_hint(self, tool: CatalogueTool, error: Exception) -> str:
         """Build the hint where to change accounts after a vendor has refused one; "" for any other error."""

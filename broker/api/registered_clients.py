@@ -14,7 +14,15 @@ from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite, RecentlySignedInAdmin, check_grantable_scopes
 from core.api.pagination import Cursor, PageLimit
 from core.api.principal import Principal
-from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortName, ShortText
+from core.api.schemas import (
+    NO_CONTROL_CHARACTERS,
+    PageOf,
+    RequestModel,
+    ResponseModel,
+    ResultTokens,
+    ShortName,
+    ShortText,
+)
 from core.api.sorted_lists import SortedList, SortKey, fold_key
 from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.errors import Invalid, NotFound
@@ -51,6 +59,11 @@ class ClientView(ResponseModel):
         "client."
     )
 
+    result_tokens: int | None = Field(
+        description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
+        "by the client."
+    )
+
 
 class ClientCreate(RequestModel):
     """An OAuth client to register."""
@@ -81,6 +94,12 @@ class ClientCreate(RequestModel):
         "client.",
     )
 
+    result_tokens: ResultTokens | None = Field(
+        default=None,
+        description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
+        "by the client.",
+    )
+
 
 class CreatedClientView(ResponseModel):
     """Credentials of a newly registered client."""
@@ -100,11 +119,16 @@ class ClientUpdate(RequestModel):
         description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
         "client.",
     )
+    result_tokens: ResultTokens | None = Field(
+        default=None,
+        description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
+        "by the client.",
+    )
 
     @model_validator(mode="after")
     def check_not_empty(self) -> "ClientUpdate":
         if not self.model_fields_set:
-            raise ValueError("send enabled, tool_result_format or both")
+            raise ValueError("send enabled, tool_result_format or result_tokens")
         return self
 
 
@@ -152,6 +176,7 @@ async def register_client(body: ClientCreate, caller: RecentlySignedInAdmin, par
         user_id=body.acts_as_user_id,
         jwks=body.jwks,
         tool_result_format=body.tool_result_format,
+        result_tokens=body.result_tokens,
     )
     try:
         client, secret = await parts.clients.create(caller.actor, caller.tenant_id, new_client)
@@ -183,6 +208,7 @@ async def change_client(
         client_id,
         enabled=body.enabled if "enabled" in body.model_fields_set else None,
         tool_result_format=body.tool_result_format if sets_format else "",
+        result_tokens=body.result_tokens if "result_tokens" in body.model_fields_set else 0,
         expected_version=expected_version,
     )
     await describe_conflict(change, lambda: _load_view(parts, caller, client_id))
@@ -218,4 +244,5 @@ def _build_view(listed: ListedClient) -> ClientView:
         created_at=listed.created_at,
         disabled_at=listed.disabled_at,
         tool_result_format=client.tool_result_format,
+        result_tokens=client.result_tokens,
     )

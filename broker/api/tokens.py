@@ -22,7 +22,7 @@ from core.api.dependencies import (
     resolve_owner_filter,
 )
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
-from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortName, ShortText, UtcDatetime
+from core.api.schemas import PageOf, RequestModel, ResponseModel, ResultTokens, ShortName, ShortText, UtcDatetime
 from core.known_clients import ToolResultFormat
 from core.scopes import ADMIN_WRITE
 
@@ -58,6 +58,10 @@ class TokenView(ResponseModel):
         description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
         "client."
     )
+    result_tokens: int | None = Field(
+        description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
+        "by the client."
+    )
     current: bool = Field(default=False, description="True for the token that sends this request.")
 
 
@@ -75,6 +79,11 @@ class TokenCreate(RequestModel):
         default=None,
         description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
         "client.",
+    )
+    result_tokens: ResultTokens | None = Field(
+        default=None,
+        description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
+        "by the client.",
     )
     user_id: UUID | None = Field(
         default=None,
@@ -137,6 +146,7 @@ async def make_token(
         read_only=body.read_only,
         expires_at=body.expires_at,
         tool_result_format=body.tool_result_format,
+        result_tokens=body.result_tokens,
         request_key=idempotency_key,
     )
     return CreatedTokenView(id=token_id, token=token.reveal())

@@ -20,7 +20,7 @@ from broker.interface import CredentialRefusal, RefusalReason
 from core import scopes
 from core.caller import Credential
 from core.db import Database, Row
-from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_ID
+from core.known_clients import RESULT_TOKENS_BY_CLIENT_ID, TOOL_RESULT_FORMAT_BY_CLIENT_ID
 from core.secret import Secret
 
 ACCESS_TOKEN_TYPE = "at+jwt"  # noqa: S105 no secret
@@ -175,6 +175,8 @@ _REASONS = {"signature": RefusalReason.WRONG_SECRET}
 _STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_at, g.revoked_at,
     u.status AS user_status, u.system_role, t.status AS tenant_status, n.value AS generation,
     (SELECT c.result_text FROM auth.clients c WHERE c.tenant_id = g.tenant_id AND c.id = g.client_id) AS result_text,
+    (SELECT c.result_tokens FROM auth.clients c WHERE c.tenant_id = g.tenant_id AND c.id = g.client_id)
+        AS result_tokens,
     g.session_id IS NOT NULL AND NOT EXISTS (SELECT FROM auth.sessions s WHERE s.tenant_id = g.tenant_id
         AND s.id = g.session_id AND s.ended_at IS NULL) AS session_ended,
     EXISTS (SELECT FROM auth.signing_keys k WHERE k.kid = $3 AND k.state <> 'distrusted') AS trusted
@@ -210,6 +212,7 @@ def _build_credential(claimed: _VerifiedClaims, row: Row) -> Credential:
         client=row["client_name"],
         generation=row["generation"],
         tool_result_format=row["result_text"] or TOOL_RESULT_FORMAT_BY_CLIENT_ID.get(claimed.client_id, ""),
+        result_tokens=row["result_tokens"] or RESULT_TOKENS_BY_CLIENT_ID.get(claimed.client_id, 0),
     )
 
 

@@ -37,7 +37,7 @@ class Client:
 
     `user_id` is whom it acts as where no person is there (client credentials). Keys for `private_key_jwt` are in `jwks`
     or at `jwks_uri`. `verified_host` is the host whose owner vouches for a metadata client, else empty.
-    `tool_result_format` is a setting of a registered client (core.known_clients).
+    `tool_result_format` and `result_tokens` are settings of a registered client (core.known_clients).
     """
 
     id: str
@@ -53,6 +53,7 @@ class Client:
     jwks_uri: str = ""
     verified_host: str = ""
     tool_result_format: ToolResultFormat | None = None
+    result_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,7 @@ def build_registered_client(row: Row) -> Client:
         user_id=row["user_id"],
         jwks=orjson.loads(row["jwks"]) if row["jwks"] else None,
         tool_result_format=row["result_text"],
+        result_tokens=row["result_tokens"],
     )
 
 
@@ -192,7 +194,7 @@ def _build_dynamic_client(row: Row) -> Client:
 _DYNAMIC = "SELECT id, name, redirect_uris, scopes FROM auth.dynamic_clients WHERE id = $1"
 _TENANT = "SELECT tenant_id FROM auth.clients WHERE id = $1"
 _REGISTERED = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.pepper_kid, c.secret_hmac, c.jwks, c.redirect_uris,
-    c.grant_types, c.scopes, c.user_id, c.result_text
+    c.grant_types, c.scopes, c.user_id, c.result_text, c.result_tokens
     FROM auth.clients c JOIN core.tenants t ON t.tenant_id = c.tenant_id
     WHERE c.tenant_id = $1 AND c.id = $2 AND c.disabled_at IS NULL AND t.status = 'active'"""
 _USED = """UPDATE auth.dynamic_clients SET last_used_at = $2::timestamptz

@@ -23,7 +23,7 @@ from core import scopes
 from core.caller import Credential
 from core.db import Database, Row
 from core.http.json_documents import JsonDocumentFetcher
-from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_ID
+from core.known_clients import RESULT_TOKENS_BY_CLIENT_ID, TOOL_RESULT_FORMAT_BY_CLIENT_ID
 from core.secret import Secret
 
 CREDENTIAL_KIND = "oauth"
@@ -143,6 +143,7 @@ class ExternalIssuerVerifier:
             client=claimed.client_id,
             generation=row["generation"],
             tool_result_format=TOOL_RESULT_FORMAT_BY_CLIENT_ID.get(claimed.client_id, ""),
+            result_tokens=RESULT_TOKENS_BY_CLIENT_ID.get(claimed.client_id, 0),
         )
 
     def _build_credential_id(self, claimed: _VerifiedClaims) -> str:

@@ -49,7 +49,7 @@ class NewClient:
     """Registration request of an administrator.
 
     `user_id` is the user that a machine client acts as; `jwks` are its public keys for private_key_jwt. Without
-    `tool_result_format` the default is that of the known client (core.known_clients).
+    `tool_result_format` or `result_tokens` the default is that of the known client (core.known_clients).
     """
 
     name: str
@@ -60,6 +60,7 @@ class NewClient:
     user_id: UUID | None = None
     jwks: Mapping[str, Any] | None = None
     tool_result_format: ToolResultFormat | None = None
+    result_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,12 @@ class RegisteredClients:
         *,
         enabled: bool | None = None,
         tool_result_format: ToolResultFormat | Literal[""] | None = "",
+        result_tokens: int | None = 0,
         expected_version: int | None = None,
     ) -> None:
         """Switch a client on, or off: then everything that was ever granted to it ends within a second; say what it is
-        sent beside a result's structured part: with None, what is known of it decides, and '' keeps it.
+        sent beside a result's structured part, and how large a result may be: with None, what is known of it decides,
+        and '' or 0 keeps it.
 
         Raises:
             NotFound: the tenant has no such client.
@@ -128,6 +131,8 @@ class RegisteredClients:
             await record_change(work, actor, "client", client_id)
             if tool_result_format != "":
                 await self._set_tool_result_format(work, actor, client_id, tool_result_format)
+            if result_tokens != 0:
+                await self._set_result_tokens(work, actor, client_id, result_tokens)
             if enabled is not None:
                 await self._set_enabled(work, actor, client_id, enabled)
 
@@ -148,6 +153,14 @@ class RegisteredClients:
             AuditEventKind.CLIENT_CHANGED,
             client=client_id,
             tool_result_format=tool_result_format or "default",
+        )
+
+    async def _set_result_tokens(
+        self, work: UnitOfWork, actor: Actor, client_id: str, result_tokens: int | None
+    ) -> None:
+        await work.execute(_SET_RESULT_TOKENS, client_id, result_tokens)
+        await audit_change(
+            work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, result_tokens=result_tokens or "default"
         )
 
     async def remove(self, actor: Actor, tenant_id: UUID, client_id: str) -> None:
@@ -180,6 +193,7 @@ class RegisteredClients:
             client.user_id,
             self._clock(),
             client.tool_result_format,
+            client.result_tokens,
         )
 
 
@@ -207,6 +221,7 @@ def _build_client(new_client: NewClient, tenant_id: UUID) -> Client:
         user_id=new_client.user_id,
         jwks=None if new_client.jwks is None else validate_jwks(new_client.jwks),
         tool_result_format=new_client.tool_result_format,
+        result_tokens=new_client.result_tokens,
     )
 
 
@@ -251,15 +266,16 @@ def _build_not_found(client_id: str) -> NotFound:
 _ACTIVE = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2 AND status = 'active')"
 _COUNT = "SELECT count(*) FROM auth.clients WHERE tenant_id = $1"
 _INSERT = """INSERT INTO auth.clients (tenant_id, id, name, auth_method, pepper_kid, secret_hmac, jwks, redirect_uris,
-    grant_types, scopes, user_id, created_at, result_text)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"""
+    grant_types, scopes, user_id, created_at, result_text, result_tokens)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"""
 _LIST = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.jwks, c.redirect_uris, c.grant_types, c.scopes, c.user_id,
-    c.result_text, c.created_at, c.disabled_at, u.email AS user_email
+    c.result_text, c.result_tokens, c.created_at, c.disabled_at, u.email AS user_email
     FROM auth.clients c LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     WHERE c.tenant_id = $1 ORDER BY c.created_at DESC, c.id LIMIT 1000"""
 _EXISTS = "SELECT true FROM auth.clients WHERE tenant_id = $1 AND id = $2"
 _ENABLE = "UPDATE auth.clients SET disabled_at = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_TOOL_RESULT_FORMAT = "UPDATE auth.clients SET result_text = $3 WHERE tenant_id = $1 AND id = $2"
+_SET_RESULT_TOKENS = "UPDATE auth.clients SET result_tokens = $3 WHERE tenant_id = $1 AND id = $2"
 _REMOVE = "DELETE FROM auth.clients WHERE tenant_id = $1 AND id = $2"
 _END_GRANTS = """UPDATE auth.grants SET revoked_at = $3, cause = $4
     WHERE tenant_id = $1 AND client_id = $2 AND revoked_at IS NULL"""

@@ -54,6 +54,7 @@ class ApiToken:
     revoked_at: datetime | None
     last_used_at: datetime | None
     tool_result_format: ToolResultFormat | None = None
+    result_tokens: int | None = None
 
 
 class ApiTokens:
@@ -97,11 +98,12 @@ class ApiTokens:
         read_only: bool = False,
         expires_at: datetime | None = None,
         tool_result_format: ToolResultFormat | None = None,
+        result_tokens: int | None = None,
         request_key: str | None = None,
     ) -> tuple[str, Secret]:
         """Make a token for a user: its id, and the token, which nobody can be shown again. Whoever asks again after a
-        lost answer, with the same `request_key`, gets no second token. Without `tool_result_format` what is known of
-        the client decides (core.known_clients).
+        lost answer, with the same `request_key`, gets no second token. Without `tool_result_format` and `result_tokens`
+        what is known of the client decides (core.known_clients).
 
         Raises:
             NotFound: the tenant has no such user.
@@ -117,7 +119,7 @@ class ApiTokens:
                 raise Invalid(f"limit of {MAX_TOKENS} tokens per user reached; revoke some first")
             hashed = _hash_secret(self._peppers.keys[self._peppers.active], parts)
             stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(request), read_only, expires_at)
-            if not await work.execute(_INSERT, *stored, tool_result_format):
+            if not await work.execute(_INSERT, *stored, tool_result_format, result_tokens):
                 raise Conflict(
                     f"this request already created the token {parts.id}; revoke it if you did not receive it"
                 )
@@ -189,7 +191,8 @@ class ApiTokens:
 
 
 _STORED = """SELECT a.tenant_id, a.id, a.user_id, a.pepper_kid, a.secret_hmac, a.scopes, a.read_only, a.expires_at,
-    a.revoked_at, a.result_text, u.status AS user_status, t.status AS tenant_status, g.value AS generation
+    a.revoked_at, a.result_text, a.result_tokens, u.status AS user_status, t.status AS tenant_status,
+    g.value AS generation
     FROM auth.api_tokens a
     JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
     JOIN core.tenants t ON t.tenant_id = a.tenant_id
@@ -202,8 +205,9 @@ _RIGHTS = """SELECT u.system_role, t.longest_token_days
 _LIVE = """SELECT count(*) FROM auth.api_tokens WHERE tenant_id = $1 AND user_id = $2
     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)"""
 _INSERT = """INSERT INTO auth.api_tokens
-    (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, expires_at, result_text)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING"""
+    (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, expires_at, result_text,
+    result_tokens)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING"""
 _LIST_LIVE = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at,
     a.expires_at, a.revoked_at, a.last_used_at
     FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
@@ -245,6 +249,7 @@ def _build_credential(row: Row) -> Credential:
         expires_at=row["expires_at"],
         generation=row["generation"],
         tool_result_format=row["result_text"] or "",
+        result_tokens=row["result_tokens"] or 0,
     )
 
 
@@ -279,7 +284,8 @@ def _build_page(key: LiteralString, kind: LiteralString, descending: bool) -> Li
     beyond: LiteralString = "<" if descending else ">"
     direction: LiteralString = "DESC" if descending else "ASC"
     return f"""SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at, a.expires_at,
-        a.revoked_at, a.last_used_at, a.result_text AS tool_result_format
+        a.revoked_at, a.last_used_at, a.result_text AS tool_result_format,
+        a.result_tokens
         FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
         WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
         AND ($3::{kind} IS NULL OR (a.{key}, a.id) {beyond} ($3, $4))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -27,13 +28,14 @@ def create_token(
     read_only: bool,
     expires_at: datetime | None,
     tool_result_format: ToolResultFormat | None,
+    result_tokens: int | None = None,
 ) -> tuple[str, Secret, str]:
     """Create a token; return its id, the token and its owner's address.
 
     Raises:
         Forbidden: it is for another user.
     """
-    body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
+    body: dict[str, Any] = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
     if api.is_operator:
         owner = resolve_user(api, user)
         email, body["user_id"] = owner.email, str(owner.id)
@@ -43,6 +45,8 @@ def create_token(
             raise Forbidden(f"at a server people make tokens for themselves, and you are {email}: leave out --user")
     if tool_result_format is not None:  # a server of before it knows no such field
         body["tool_result_format"] = tool_result_format
+    if result_tokens is not None:  # the same
+        body["result_tokens"] = result_tokens
     created, _ = api.create("/tokens", _CreatedToken, body)
     return created.id, Secret(created.token), email
 

@@ -1,6 +1,8 @@
 """Registered OAuth clients of the admin API, and the identity providers whose assertions a tenant accepts."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -25,6 +27,7 @@ class _ClientView(msgspec.Struct):
     created_at: datetime
     disabled_at: datetime | None
     tool_result_format: ToolResultFormat | None = None
+    result_tokens: int | None = None
 
 
 class _CreatedClient(msgspec.Struct):
@@ -34,7 +37,7 @@ class _CreatedClient(msgspec.Struct):
 
 def create_client(api: AdminApiClient, new_client: NewClient) -> tuple[Client, Secret | None]:
     """Register a client; it, and its secret."""
-    body = {
+    body: dict[str, Any] = {
         "name": new_client.name,
         "auth_method": new_client.auth_method,
         "redirect_uris": new_client.redirect_uris,
@@ -45,6 +48,8 @@ def create_client(api: AdminApiClient, new_client: NewClient) -> tuple[Client, S
     }
     if new_client.tool_result_format is not None:  # a server of before it knows no such field
         body["tool_result_format"] = new_client.tool_result_format
+    if new_client.result_tokens is not None:  # the same
+        body["result_tokens"] = new_client.result_tokens
     created, _ = api.create("/oauth/clients", _CreatedClient, body)
     client = Client(
         id=created.id,
@@ -57,6 +62,7 @@ def create_client(api: AdminApiClient, new_client: NewClient) -> tuple[Client, S
         user_id=new_client.user_id,
         jwks=new_client.jwks,
         tool_result_format=new_client.tool_result_format,
+        result_tokens=new_client.result_tokens,
     )
     return client, None if created.secret is None else Secret(created.secret)
 
@@ -71,12 +77,9 @@ def set_client_enabled(api: AdminApiClient, client_id: str, enabled: bool) -> No
     api.change("PATCH", "/oauth/clients/{}", {"enabled": enabled}, client_id, missing=_format_not_found(client_id))
 
 
-def set_client_tool_result_format(
-    api: AdminApiClient, client_id: str, tool_result_format: ToolResultFormat | None
-) -> None:
-    """Say what a client is sent beside a result's structured part."""
-    change = {"tool_result_format": tool_result_format}
-    api.change("PATCH", "/oauth/clients/{}", change, client_id, missing=_format_not_found(client_id))
+def change_client(api: AdminApiClient, client_id: str, change: Mapping[str, Any]) -> None:
+    """Change the settings of a client that `change` has."""
+    api.change("PATCH", "/oauth/clients/{}", dict(change), client_id, missing=_format_not_found(client_id))
 
 
 def remove_client(api: AdminApiClient, client_id: str) -> None:
@@ -99,6 +102,7 @@ def _to_listed_client(view: _ClientView) -> ListedClient:
         scopes=view.scopes,
         user_id=view.acts_as_user_id,
         tool_result_format=view.tool_result_format,
+        result_tokens=view.result_tokens,
     )
     return ListedClient(client, view.user_email, view.created_at, view.disabled_at)
 

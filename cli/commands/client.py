@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from cli.options import TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
+from cli.options import RESULT_TOKENS_HELP, TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.runner import run_api_command
 from core.known_clients import ToolResultFormat
@@ -43,6 +43,7 @@ class _ClientOptions:
     jwks: Path | None
     scopes: frozenset[str]
     tool_result_format: ToolResultFormat | None
+    result_tokens: int | None
 
 
 @app.command("add", epilog="Example: mcpist client add Claude --redirect-uri https://claude.ai/api/mcp/auth_callback")
@@ -72,12 +73,13 @@ def add(
     tool_result_format: Annotated[
         ToolResultFormat | None, typer.Option("--tool-result-format", help=TOOL_RESULT_FORMAT_HELP, show_choices=True)
     ] = None,
+    result_tokens: Annotated[int | None, typer.Option("--result-tokens", metavar="N", help=RESULT_TOKENS_HELP)] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register a program, and show its id; and its secret, this once and never again."""
     uris, scopes = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
-    options = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, scopes, tool_result_format)
+    options = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, scopes, tool_result_format, result_tokens)
 
     def call_api(api: "AdminApiClient") -> "tuple[Client, Secret | None]":
         from cli.client.registered_clients import create_client
@@ -159,24 +161,34 @@ def enable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption
 def set_(
     client_id: ClientId,
     tool_result_format: Annotated[
-        Literal["short", "full", "default"],
+        Literal["short", "full", "default"] | None,
         typer.Option("--tool-result-format", help=TOOL_RESULT_FORMAT_HELP, show_choices=True),
-    ],
+    ] = None,
+    result_tokens: Annotated[
+        int | None, typer.Option("--result-tokens", metavar="N", help=f"{RESULT_TOKENS_HELP} 0: by default.")
+    ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change what a client is sent; it holds within a second, on every process."""
-    stored_format: ToolResultFormat | None = None if tool_result_format == "default" else tool_result_format
+    change: dict[str, Any] = {}
+    if tool_result_format is not None:
+        change["tool_result_format"] = None if tool_result_format == "default" else tool_result_format
+    if result_tokens is not None:
+        change["result_tokens"] = result_tokens or None
 
     def call_api(api: "AdminApiClient") -> None:
-        from cli.client.registered_clients import set_client_tool_result_format
+        from cli.client.registered_clients import change_client
+        from core.errors import Invalid
 
-        set_client_tool_result_format(api, client_id, stored_format)
+        if not change:
+            raise Invalid("say what to change: --tool-result-format or --result-tokens")
+        change_client(api, client_id, change)
 
     run_api_command(call_api, tenant=tenant)
-    document = {"client_id": client_id, "tool_result_format": stored_format}
+    changed = ", ".join(f"{name} {value or 'default'}" for name, value in change.items())
     print_result(
-        as_json, document, lambda: print_line(f"Client {client_id} gets the {tool_result_format} text of results.")
+        as_json, {"client_id": client_id, **change}, lambda: print_line(f"Client {client_id} is changed: {changed}.")
     )
 
 
@@ -227,6 +239,7 @@ def _build_new_client(options: _ClientOptions, acts_as: "UUID | None") -> "NewCl
         user_id=acts_as,
         jwks=keys,
         tool_result_format=options.tool_result_format,
+        result_tokens=options.result_tokens,
     )
 
 
@@ -255,4 +268,5 @@ def _build_document(client: "Client") -> dict[str, Any]:
         "redirect_uris": client.redirect_uris,
         "scopes": sorted(client.scopes),
         "tool_result_format": client.tool_result_format,
+        "result_tokens": client.result_tokens,
     }

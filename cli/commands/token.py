@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
+from cli.options import RESULT_TOKENS_HELP, TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.runner import run_api_command
 from core.known_clients import ToolResultFormat
@@ -38,6 +38,7 @@ def create(
     tool_result_format: Annotated[
         ToolResultFormat | None, typer.Option("--tool-result-format", help=TOOL_RESULT_FORMAT_HELP, show_choices=True)
     ] = None,
+    result_tokens: Annotated[int | None, typer.Option("--result-tokens", metavar="N", help=RESULT_TOKENS_HELP)] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +52,7 @@ def create(
 
         expires_at = parse_future_time(expires, get_utc_now())
         return *create_token(
-            api, user, name, scope or [*DEFAULT_SCOPES], read_only, expires_at, tool_result_format
+            api, user, name, scope or [*DEFAULT_SCOPES], read_only, expires_at, tool_result_format, result_tokens
         ), expires_at
 
     token_id, token, email, expires_at = run_api_command(call_api, tenant=tenant)
@@ -68,6 +69,7 @@ def create(
         "read_only": read_only,
         "expires_at": expires_at,
         "tool_result_format": tool_result_format,
+        "result_tokens": result_tokens,
     }
     print_result(as_json, document, print_text)
 

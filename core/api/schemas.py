@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from core.directory.account_revocation import RevocationResult
+from core.known_clients import LEAST_RESULT_TOKENS, MOST_RESULT_TOKENS
 
 MAX_REMAINING_ACCOUNTS = 100
 NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f]*$"
@@ -44,6 +45,7 @@ Name = Annotated[str, StringConstraints(max_length=200, pattern=NO_CONTROL_CHARA
 NotEmptyName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NO_CONTROL_CHARACTERS)]
 ShortName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=NO_CONTROL_CHARACTERS)]
 Email = Annotated[str, StringConstraints(min_length=3, max_length=320, pattern=NO_CONTROL_CHARACTERS)]
+ResultTokens = Annotated[int, Field(ge=LEAST_RESULT_TOKENS, le=MOST_RESULT_TOKENS)]
 ShortText = Annotated[str, StringConstraints(max_length=200, pattern=NO_CONTROL_CHARACTERS)]
 
 

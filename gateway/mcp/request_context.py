@@ -75,7 +75,7 @@ class RequestContext(msgspec.Struct, eq=False):
     never in the gateway's.
 
     `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
-    process.
+    process. `max_tokens` is what the call says of the size of its result; 0 where it says nothing.
     """
 
     authority: Authority
@@ -92,6 +92,7 @@ class RequestContext(msgspec.Struct, eq=False):
     changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
     message_size: int = 0
     turn: AnyTurn = FREE_TURN
+    max_tokens: int = 0
 
     @property
     def caller(self) -> Caller:

@@ -1,5 +1,6 @@
 """batch as a meta-tool: the three pure steps between the sieve and the tool runner."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
@@ -21,22 +22,36 @@ from gateway.meta_tools.batch.report import BatchReport, report_outcome, report_
 from gateway.meta_tools.batch.run import StepResult, run_plan
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep
 from gateway.meta_tools.results import TOOL_FAILED, build_error_result
+from gateway.results.kept_results import KeptResults
+from gateway.results.limiter import ResultLimiter
 from gateway.sieve.sieve import Sieve, SieveView
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
 from gateway.vendor_connections import VendorConnections
+from modules.kit import ToolError
 
 # Seconds before the call's own deadline, so that what has run is still reported.
 REPORT_MARGIN_SECONDS = 0.5
 EARLY = 0.01
+MAX_KEPT_RESULTS = 5
+"""Kept results that the steps of a batch may refer to."""
 
 
 class BatchTool:
     """Several tools in one call; whatever is wrong is found before the first side effect."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections) -> None:
+    def __init__(
+        self,
+        sieve: Sieve,
+        runner: ToolRunner,
+        vendors: VendorConnections,
+        results: KeptResults,
+        limiter: ResultLimiter,
+    ) -> None:
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
+        self._results = results
+        self._limiter = limiter
 
     async def run(self, request: RequestContext, params: Params) -> Result:
         """Parse, plan, and unless this is a dry run, run.
@@ -50,6 +65,9 @@ class BatchTool:
         plan = await self._make_plan(request, cast("str | list[Any]", commands))
         if not isinstance(plan, Plan):
             return _build_result(report_problems(plan))
+        kept_results = await self._load_kept_results(request, plan)
+        if isinstance(kept_results, BatchProblem):
+            return _build_result(report_problems([kept_results]))
         if dry_run:
             return _build_result(report_plan(plan))
         request.turn.release()  # its steps have their own
@@ -59,8 +77,11 @@ class BatchTool:
             deadline=request.deadline - REPORT_MARGIN_SECONDS,
             report_progress=request.report_progress,
             get_end_reason=lambda: request.authority.ended,
+            kept_results=kept_results,
         )
         request.turn.resume()
+        steps = {planned.step.id: planned.step for planned in plan.steps}
+        outcome = replace(outcome, steps=tuple(await self._limiter.limit_steps(request, steps, outcome.steps)))
         return _build_result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
 
     async def _make_plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[BatchProblem]:
@@ -78,6 +99,18 @@ class BatchTool:
         for step, tool in permitted:
             await self._demand_scope(request, step, tool, scopes)
         return await self._find_unusable_steps(request, permitted) or plan
+
+    async def _load_kept_results(self, request: RequestContext, plan: Plan) -> dict[str, Any] | BatchProblem:
+        """Load the kept results that steps refer to, of which the model need not be shown anything."""
+        loaded: dict[str, Any] = {}
+        for handle, step in plan.handles.items():
+            if len(loaded) == MAX_KEPT_RESULTS:
+                return BatchProblem(step.position, f"at most {MAX_KEPT_RESULTS} kept results in one batch")
+            try:
+                loaded[handle], _, _ = await self._results.load(request, handle)
+            except ToolError as error:
+                return BatchProblem(step.position, str(error))
+        return loaded
 
     async def _find_unusable_steps(
         self, request: RequestContext, steps: list[tuple[BatchStep, CatalogueTool]]
@@ -124,6 +157,7 @@ class BatchTool:
             deadline=deadline,
             report_progress=None,
             confirmations=IN_BATCH,
+            max_tokens=step.max_tokens,
         )
         await request.authority.refresh()
         outcome = await self._runner.run(step_request, step.module, step.tool_name, arguments)

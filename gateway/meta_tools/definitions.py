@@ -23,10 +23,10 @@ _SCHEMA = """Schemas of the tools you can use. Read a module's once, then call i
 is for.
 Modules: """
 _CALL = "Run one tool; `params` as its schema says."
-_BATCH = """Run up to 50 tools: JSONL or array of {id, module, tool_name, params, after?, output?, on_error?}. \
-`${id.path[0].field}` in params takes a value from the result of step id and waits for it; `after: [id]` only waits. \
-Others run in parallel. Only steps with output: true return results. on_error: skip dependents (default) or stop. \
-All is checked before anything runs."""
+_BATCH = """Run up to 50 tools: JSONL or array of {id, module, tool_name, params, after?, output?, max_tokens?, \
+on_error?}. `${id.path[0].field}` in params takes a value from the result of step id and waits for it; \
+`after: [id]` only waits. Others run in parallel. Only steps with output: true return results. on_error: skip \
+dependents (default) or stop. All is checked before anything runs."""
 
 
 @lru_cache(maxsize=1024)
@@ -75,7 +75,7 @@ def _define_get_module_schema(view: SieveView) -> dict[str, Any]:
 
 
 def _define_call() -> dict[str, Any]:
-    properties = {"module": _NAME, "tool_name": _NAME, "params": _OPEN}
+    properties = {"module": _NAME, "tool_name": _NAME, "params": _OPEN, "max_tokens": {"type": "integer"}}
     return {
         "name": "call",
         "description": _CALL,

@@ -61,7 +61,7 @@ async def _render_module(
 ) -> dict[str, Any]:
     """Render one module as the caller sees it, or the one text for what does not exist."""
     missing = [tool for tool in schema_request.tools or ("",) if not _exists(view, name, tool)]
-    module = view.modules.get(name)
+    module = view.find_module(name)
     if module is None or len(missing) == len(schema_request.tools or ("",)):
         return {"error": NO_SUCH_TOOL}
     head: dict[str, Any] = {"module": name, "digest": module.digest, **await describe(module.module)}
@@ -72,7 +72,7 @@ async def _render_module(
 
 
 def _exists(view: SieveView, module: str, tool: str) -> bool:
-    return (module, tool) in view.by_name if tool else module in view.modules
+    return (module, tool) in view.by_name if tool else view.find_module(module) is not None
 
 
 def _select_schemas(view: SieveView, module: ModuleView, names: tuple[str, ...]) -> list[Mapping[str, Any]]:

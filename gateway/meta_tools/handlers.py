@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from core.caller import Caller
+from core.known_clients import LEAST_RESULT_TOKENS
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result, UrlElicitation
 from gateway.meta_tools.batch.text_format import cut_text
 from gateway.meta_tools.batch_tool import BatchTool
@@ -11,7 +12,16 @@ from gateway.meta_tools.definitions import build_definitions, build_instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.meta_tools.json_text import InvalidObjectText, parse_object
 from gateway.meta_tools.meta_tool_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
-from gateway.meta_tools.results import TOOL_FAILED, build_error_result, build_model_result
+from gateway.meta_tools.results import (
+    TOOL_FAILED,
+    build_encoded_result,
+    build_error_result,
+    build_value_result,
+    encode_model,
+)
+from gateway.results.budget import choose_budget, explain_invalid_max_tokens
+from gateway.results.kept_results import KeptResults
+from gateway.results.limiter import ResultLimiter
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
@@ -25,14 +35,15 @@ MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 class MetaTools:
     """The three tools and the two handlers in front of them."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections) -> None:
+    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections, results: KeptResults) -> None:
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
+        self._limiter = ResultLimiter(sieve, results)
         self._tools: Mapping[str, MetaTool] = {
             "get_module_schema": self._get_module_schema,
             "call": self._call,
-            "batch": BatchTool(sieve, runner, vendors).run,
+            "batch": BatchTool(sieve, runner, vendors, results, self._limiter).run,
         }
 
     def get_handlers(self) -> dict[str, Handler]:
@@ -88,12 +99,22 @@ class MetaTools:
             tool_params = _parse_params(params.get("params", _NO_PARAMS))
         except InvalidObjectText as error:
             return build_error_result(str(error))
+        if "max_tokens" in params:
+            if problem := explain_invalid_max_tokens(params["max_tokens"]):
+                return build_error_result(problem)
+            request.max_tokens = params["max_tokens"]
         if request.page_accepted and (tool := self._sieve.get_view(request.caller).find(module, name)):
             await self._vendors.await_connection(request, tool)
             await request.authority.refresh()
         outcome = await self._runner.run(request, module, name, tool_params)
         if outcome.result is not None:
-            return build_model_result(outcome.result, short=request.short_text, untrusted=outcome.untrusted)
+            encoded = encode_model(outcome.result, outcome.untrusted)
+            # No text has more tokens than bytes: small ones are not counted.
+            if len(encoded) > LEAST_RESULT_TOKENS and len(encoded) > choose_budget(request):
+                partial = await self._limiter.limit_result(request, module, name, encoded)
+                if partial is not None:
+                    return build_value_result(partial, short=request.short_text)
+            return build_encoded_result(outcome.result, encoded, request.short_text)
         if outcome.not_connected is not None and request.elicit_url is not None:
             not_connected = outcome.not_connected
             return request.elicit_url(

@@ -14,7 +14,7 @@ from gateway.meta_tools.batch.text_format import quote_value
 
 ARGUMENTS = {
     "get_module_schema": ("module", "tools", "have"),
-    "call": ("module", "tool_name", "params"),
+    "call": ("module", "tool_name", "params", "max_tokens"),
     "batch": ("commands", "dry_run"),
 }
 _KNOWN_NAMES = {tool: frozenset(names) for tool, names in ARGUMENTS.items()}

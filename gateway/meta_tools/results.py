@@ -40,9 +40,19 @@ def build_value_result(value: dict[str, Any], *, short: bool) -> Result:
 
 def build_model_result(model: BaseModel, *, short: bool, untrusted: bool = False) -> Result:
     """Build a result from a tool's own model, encoded once. One that is `untrusted` begins with the mark."""
+    return build_encoded_result(model, encode_model(model, untrusted), short)
+
+
+def encode_model(model: BaseModel, untrusted: bool) -> bytes:
+    """Encode a tool's own model as JSON. One that is `untrusted` begins with the mark."""
     encoded = model.__pydantic_serializer__.to_json(model, by_alias=True)
     if untrusted:
-        encoded = _MARK if encoded == b"{}" else b"%b,%b" % (_MARK[:-1], encoded[1:])
+        return _MARK if encoded == b"{}" else b"%b,%b" % (_MARK[:-1], encoded[1:])
+    return encoded
+
+
+def build_encoded_result(model: BaseModel, encoded: bytes, short: bool) -> Result:
+    """Build a result from a tool's own model and its JSON."""
     own_text = build_result_text(model) if not short and isinstance(model, TextResult) else None
     return _build_result(encoded, short, own_text)
 

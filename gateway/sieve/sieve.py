@@ -2,7 +2,7 @@
 caller."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,8 @@ import orjson
 from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
 from core.permissions import Policy, permits
-from gateway.catalogue import Catalogue, CatalogueTool
+from gateway.catalogue import EMPTY_CATALOGUE, Catalogue, CatalogueTool
+from gateway.settings_form import CatalogueError
 from gateway.sieve.tool_listings import ToolListings
 from modules.kit import Module
 
@@ -41,10 +42,18 @@ class ModuleView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SieveView:
-    """Modules and tools that exist for a caller: modules in name order, tools by (module, name or alias)."""
+    """Modules and tools that exist for a caller: modules in name order, tools by (module, name or alias).
+
+    `built_in` are modules that exist for everyone and are not listed: an answer that leads to one names it.
+    """
 
     modules: Mapping[str, ModuleView]
     by_name: Mapping[tuple[str, str], CatalogueTool]
+    built_in: Mapping[str, ModuleView]
+
+    def find_module(self, name: str) -> ModuleView | None:
+        """Find the module, or None."""
+        return self.modules.get(name) or self.built_in.get(name)
 
     def find(self, module: str, name: str) -> CatalogueTool | None:
         """Find the tool, or None: hidden and made-up names take this same step."""
@@ -52,10 +61,16 @@ class SieveView:
 
 
 class Sieve:
-    """Views of one catalogue, kept per policy: callers with the same roles and services share one."""
+    """Views of one catalogue, kept per policy: callers with the same roles and services share one.
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    The modules of `built_in` need no role and no service: their tools show a caller's own things only.
+    """
+
+    def __init__(self, catalogue: Catalogue, built_in: Catalogue = EMPTY_CATALOGUE) -> None:
+        if taken := catalogue.tools.keys() & built_in.tools.keys():
+            raise CatalogueError(f"the name of a module of MCPist's own: {', '.join(sorted(taken))}")
         self._catalogue = catalogue
+        self._built_in = built_in
         self._listings = ToolListings()
         self._views = LruCache[tuple[Policy, bool], SieveView](MAX_VIEWS)
 
@@ -68,7 +83,7 @@ class Sieve:
         key = (policy, only_reading)
         view = self._views.get(key)
         if view is None:
-            view = _sift(self._catalogue, self._listings, *key)
+            view = _sift(self._catalogue, self._built_in, self._listings, *key)
             self._views.put(key, view)
         return view
 
@@ -77,21 +92,33 @@ class Sieve:
         await self._listings.prepare_later(self._catalogue)
 
 
-def _sift(catalogue: Catalogue, listings: ToolListings, policy: Policy, only_reading: bool) -> SieveView:
-    views: dict[str, ModuleView] = {}
-    for module in catalogue.modules:
-        tools = tuple(tool for tool in catalogue.tools[module.name] if _is_permitted(policy, tool, only_reading))
-        if tools:
-            views[module.name] = ModuleView(module, tools, listings)
+def _sift(
+    catalogue: Catalogue, built_in: Catalogue, listings: ToolListings, policy: Policy, only_reading: bool
+) -> SieveView:
+    def is_permitted(tool: CatalogueTool) -> bool:
+        read_only = tool.tool.hints.read_only
+        return permits(policy, tool.module, tool.tool.name, read_only=read_only, only_reading=only_reading)
+
+    def is_usable(tool: CatalogueTool) -> bool:
+        return tool.read_only or not only_reading
+
+    modules = _view_modules(catalogue, listings, is_permitted)
+    unlisted = _view_modules(built_in, listings, is_usable)
     by_name = {
         (view.module.name, name): tool
-        for view in views.values()
+        for view in (*modules.values(), *unlisted.values())
         for tool in view.tools
         for name in (tool.tool.name, *tool.tool.aliases)
     }
-    return SieveView(views, by_name)
+    return SieveView(modules, by_name, unlisted)
 
 
-def _is_permitted(policy: Policy, tool: CatalogueTool, only_reading: bool) -> bool:
-    read_only = tool.tool.hints.read_only
-    return permits(policy, tool.module, tool.tool.name, read_only=read_only, only_reading=only_reading)
+def _view_modules(
+    catalogue: Catalogue, listings: ToolListings, exists: Callable[[CatalogueTool], bool]
+) -> dict[str, ModuleView]:
+    views: dict[str, ModuleView] = {}
+    for module in catalogue.modules:
+        tools = tuple(tool for tool in catalogue.tools[module.name] if exists(tool))
+        if tools:
+            views[module.name] = ModuleView(module, tools, listings)
+    return views

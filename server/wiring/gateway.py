@@ -15,6 +15,7 @@ from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.concurrency.background import run_in_background
 from core.concurrency.fair_queue import FairQueue
+from core.concurrency.periodic import PeriodicTask
 from core.concurrency.rate_limits import CallerLimits
 from core.concurrency.replicated_limits import ReplicatedCallerLimits
 from core.config.settings import Settings
@@ -27,8 +28,9 @@ from core.observability.metrics import Metrics
 from core.observability.tracing import NOOP_TRACER, Tracer
 from core.protected_resource import METADATA_PATHS as METADATA_PATHS
 from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
+from core.sealed_records import RecordSealer
 from gateway.auth.authenticator import CallerAuthenticator
-from gateway.catalogue import Catalogue
+from gateway.catalogue import Catalogue, build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
 from gateway.mcp.call_supervisor import CallSupervisor
@@ -42,6 +44,9 @@ from gateway.module_lifespans import open_module_lifespans
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
 from gateway.observability.tracing_handlers import wrap_handlers
+from gateway.results.kept_results import KeptResults
+from gateway.results.module import build_results_module
+from gateway.results.store import ResultStore
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
@@ -60,12 +65,13 @@ from server.health import (
     register_audit_metrics,
     register_health_metrics,
 )
-from server.role_database import open_role_database
+from server.role_database import get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
+SWEEP_RESULTS_SECONDS = 600.0
 
 
 def do_nothing() -> None:
@@ -114,15 +120,13 @@ async def open_gateway(
         generations = Generations(deployment.get_role_address(deployment.data_plane_role), database)
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
-        sieve = Sieve(catalogue)
         start(generations.run())
         start(audit.run())
-        start(sieve.prepare_tools())
         dependencies = _GatewayDependencies(
             settings,
             deployment,
             broker,
-            sieve,
+            catalogue,
             call_log,
             tracer,
             database,
@@ -134,7 +138,7 @@ async def open_gateway(
             worker,
             metrics or Metrics(),
         )
-        gateway = _build_gateway(dependencies)
+        gateway = _build_gateway(dependencies, start)
         await generations.wait_until_trusted(timeout=START_SECONDS)
         yield gateway
         gateway.refusals.flush()
@@ -157,7 +161,7 @@ class _GatewayDependencies:
     settings: Settings
     deployment: Deployment
     broker: Broker
-    sieve: Sieve
+    catalogue: Catalogue
     call_log: CallLog
     traces: Tracer
     database: Database
@@ -170,17 +174,21 @@ class _GatewayDependencies:
     metrics: Metrics
 
 
-def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
+def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutine[Any, Any, None]], None]) -> Gateway:
     metrics = dependencies.metrics
     observers = CallObserver(metrics, dependencies.call_log)
     refusals = _build_refusals(dependencies, metrics)
     authenticate = CallerAuthenticator(
         dependencies.broker, dependencies.database, dependencies.generations, refusals, dependencies.passes
     )
-    sieve = dependencies.sieve
     links = ConnectMessages(dependencies.settings.public_url)
     leases = LeaseCache(dependencies.broker, dependencies.generations, links)
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
+    store = ResultStore(dependencies.database, RecordSealer(dependencies.deployment.digest_key), get_utc_now)
+    results = KeptResults(store, dependencies.catalogue, vendors)
+    sieve = Sieve(dependencies.catalogue, build_catalogue([build_results_module(results)]))
+    start(sieve.prepare_tools())
+    start(PeriodicTask("removing expired results", store.sweep, SWEEP_RESULTS_SECONDS).run())
     limits = dependencies.limits
     runner = ToolRunner(
         sieve,
@@ -193,7 +201,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
     )
-    meta_tools = MetaTools(sieve, runner, vendors)
+    meta_tools = MetaTools(sieve, runner, vendors, results)
     endpoint = McpEndpoint(
         wrap_handlers(meta_tools.get_handlers(), dependencies.traces),
         authenticate,

@@ -30,6 +30,7 @@ def test_a_client_for_people(cli: Home, tenant: str) -> None:
         "acts_as": None,
         "disabled_at": None,
         "tool_result_format": None,
+        "result_tokens": None,
     }
     assert client_id in run("client", "list").out
     assert run("client", "disable", client_id).code == 0
@@ -54,6 +55,11 @@ def test_what_a_client_is_sent(cli: Home, tenant: str) -> None:
         assert run("list", "--json").json()[0]["tool_result_format"] == shown
     assert run("set", "client_none", "--tool-result-format", "full").code == 4
     assert run("set", made["client_id"]).code == 2
+    for wanted, shown in (("4000", 4000), ("0", None)):
+        changed = run("set", made["client_id"], "--result-tokens", wanted, "--json").json()
+        assert changed == {"client_id": made["client_id"], "result_tokens": shown}
+        assert run("list", "--json").json()[0]["result_tokens"] == shown
+    assert run("set", made["client_id"], "--result-tokens", "199").code == 2
     assert run("add", "x", "--redirect-uri", URI, "--tool-result-format", "long").code == 2
 
 

@@ -6,7 +6,7 @@ import pytest
 from core.migrations import LOGIN_ROLES
 from tests.support.postgres import ScratchDatabase
 
-SCHEMAS = ("core", "auth", "vault", "audit", "modules", "jobs")
+SCHEMAS = ("core", "auth", "vault", "audit", "modules", "jobs", "results")
 
 # Every policy that is not plain "your own tenant's rows" (by_tenant) or "your own rows" (by_user): (command, roles).
 EXTRA_POLICIES = {
@@ -30,6 +30,8 @@ EXTRA_POLICIES = {
     ("vault.key_checks", "broker_adds_key_checks"): ("a", ("mcpist_broker",)),
     # What broker/rejections asks about, of all tenants: ids and numbers only, by functions of the owner's.
     ("vault.credentials", "owner_finds_rejected"): ("r", ("mcpist_owner",)),
+    # What results.sweep removes, and what goes with an account.
+    ("results.results", "owner_removes_results"): ("*", ("mcpist_owner",)),
     # Before a tenant is known, each on one key.
     ("core.tenants", "broker_looks_up_by_slug"): ("r", ("mcpist_broker",)),
     ("core.tenants", "lookup_by_tenants"): ("r", ("mcpist_broker",)),

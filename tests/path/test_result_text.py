@@ -241,6 +241,26 @@ async def test_a_registered_client_s_setting_holds_within_a_second(
     assert await named(gates[0].node, admin, "claude-code"), "without a setting the client's name counts"
 
 
+async def test_a_registered_client_s_budget_holds_within_a_second(
+    issuer: Issuer, clients: RegisteredClients, gates: tuple[Gate, Gate], people: People
+) -> None:
+    asked = NewClient(name="App", redirect_uris=("https://app.example.com/cb",), result_tokens=400)
+    made, _ = await clients.create(ACTOR, people.acme.id, asked)
+    admin = await signed_in_by(issuer, people.admin, made.id)
+
+    async def shown() -> int:
+        return len((await gates[1].node.call(admin.token, "lab", "big", {"size": 100_000})).value["said"])
+
+    frugal = await shown()
+    assert frugal < 1_000
+    await clients.change(ACTOR, people.acme.id, made.id, result_tokens=4_000)
+
+    async def holds() -> bool:
+        return await shown() > 5 * frugal
+
+    await within(1.0, holds)
+
+
 async def test_another_tenant_s_client_changes_nothing(
     issuer: Issuer, clients: RegisteredClients, gates: tuple[Gate, Gate], people: People
 ) -> None:

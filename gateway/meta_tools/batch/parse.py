@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import orjson
 
+from core.known_clients import LEAST_RESULT_TOKENS, MOST_RESULT_TOKENS
 from gateway.mcp.jsonrpc import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, count_containers, has_too_many_values
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep, StepPosition
 from gateway.meta_tools.batch.text_format import describe_type, format_names, quote_value, suggest_name
@@ -150,6 +151,7 @@ def _parse_step(position: StepPosition, value: Any) -> BatchStep | list[str]:
         after=tuple(fields.get("after", ())),
         output=fields.get("output", False),
         on_error=fields.get("on_error", "skip"),
+        max_tokens=fields.get("max_tokens", 0),
     )
 
 
@@ -205,6 +207,10 @@ _FIELDS = {
     "params": _Field(lambda value: isinstance(value, dict), "an object"),
     "after": _Field(_is_id_list, f"an array of up to {MAX_STEPS} step ids"),
     "output": _Field(lambda value: isinstance(value, bool), "true or false"),
+    "max_tokens": _Field(
+        lambda value: type(value) is int and LEAST_RESULT_TOKENS <= value <= MOST_RESULT_TOKENS,
+        f"a whole number from {LEAST_RESULT_TOKENS} to {MOST_RESULT_TOKENS}",
+    ),
     "on_error": _Field(lambda value: value in ("skip", "stop"), '"skip" or "stop"'),
 }
 # What models write instead, too far off for a search by spelling.

@@ -1,7 +1,7 @@
 """Steps → a plan in which everything that can be known before the first side effect is known to be right."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from gateway.meta_tools.batch.output_paths import explain_impossible_path
@@ -15,6 +15,7 @@ from gateway.meta_tools.batch.references import (
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep
 from gateway.meta_tools.batch.step_order import find_cycles, group_into_waves
 from gateway.meta_tools.batch.text_format import cut_text, format_names, quote_value, suggest_name
+from gateway.results.handles import is_handle
 
 _MAX_ERRORS = 5  # of one kind at one step
 _MAX_HINTS = 5  # in all, at the unknown ids: each is compared with every step's
@@ -48,10 +49,12 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in the order given, and their ids in groups of which each needs only the groups before."""
+    """Steps in the order given, and their ids in groups of which each needs only the groups before. `handles` are those
+    of kept results that the steps refer to, with the first step of each."""
 
     steps: tuple[PlannedStep, ...]
     waves: tuple[tuple[str, ...], ...]
+    handles: Mapping[str, BatchStep] = field(default_factory=dict[str, BatchStep])
 
 
 def build_plan(
@@ -69,7 +72,7 @@ def build_plan(
     """
     tools = {step.id: resolve(step.module, step.tool_name) for step in steps}
     references = _find_all_references(steps)
-    planned = [_plan_step(step, references[step.id]) for step in steps]
+    planned = [_plan_step(step, references[step.id], tools) for step in steps]
     needs = {one.step.id: one.needs for one in planned}
     hints = iter(range(_MAX_HINTS))
     problems = [
@@ -88,7 +91,16 @@ def build_plan(
         problems.extend(_find_cycle_problems(steps, needs))
     if problems:
         return sorted(problems, key=lambda problem: problem.position.number)
-    return Plan(tuple(planned), tuple(tuple(wave) for wave in waves))
+    return Plan(tuple(planned), tuple(tuple(wave) for wave in waves), _find_handles(planned, tools))
+
+
+def _find_handles(planned: Sequence[PlannedStep], step_ids: Container[str]) -> Mapping[str, BatchStep]:
+    found: dict[str, BatchStep] = {}
+    for one in planned:
+        for reference in one.references:
+            if reference.step not in step_ids:  # then it is a handle, or the plan had a problem
+                found.setdefault(reference.step, one.step)
+    return found
 
 
 def _find_all_references(steps: Sequence[BatchStep]) -> dict[str, FoundReferences]:
@@ -100,8 +112,9 @@ def _find_all_references(steps: Sequence[BatchStep]) -> dict[str, FoundReference
     return references
 
 
-def _plan_step(step: BatchStep, references: FoundReferences) -> PlannedStep:
-    needs = dict.fromkeys((*step.after, *(reference.step for reference in references.references)))
+def _plan_step(step: BatchStep, references: FoundReferences, step_ids: Container[str]) -> PlannedStep:
+    referenced = (one.step for one in references.references if one.step in step_ids or not is_handle(one.step))
+    needs = dict.fromkeys((*step.after, *referenced))
     return PlannedStep(step, tuple(needs), references.references)
 
 

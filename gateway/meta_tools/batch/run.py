@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 from core.concurrency.cooperative_steps import wait_for_turn
@@ -16,7 +17,7 @@ from gateway.meta_tools.batch.text_format import cut_text, encode_compact_json
 _log = logging.getLogger(__name__)
 
 MAX_PARALLEL = 20
-MAX_RESULT_BYTES = 1 << 20  # of all results together, as compact JSON
+MAX_RESULT_BYTES = 64 << 20  # of all results together, as compact JSON
 
 _MAX_ERROR = 2000  # characters
 _CUT_OFF = "cut off before it answered; whether it took effect is unknown"
@@ -70,15 +71,18 @@ async def run_plan(
     deadline: float | None = None,
     report_progress: ReportProgress | None = None,
     get_end_reason: Callable[[], str] = str,
+    kept_results: Mapping[str, Any] = MappingProxyType({}),
 ) -> BatchOutcome:
     """Run the plan, at most `parallel` steps at a time. Cancelling this cancels the steps that run, and waits for them.
+
+    `kept_results` are those that the plan refers to by handle.
 
     `get_end_reason` says why the caller may have no more run, or nothing: no step begins then, and no result is shown.
 
     `call` validates the params that it is given, which hold no references any more, and gives every failure as a
     StepResult. At `deadline` (the event loop's time) what runs is cut off and the rest skipped; the outcome says so.
     """
-    run = _PlanRun(plan, call, parallel, deadline, report_progress, get_end_reason)
+    run = _PlanRun(plan, call, parallel, deadline, report_progress, get_end_reason, kept_results)
     try:
         await run.run_to_end()
     finally:
@@ -95,6 +99,7 @@ class _PlanRun:
         deadline: float | None,
         report_progress: ReportProgress | None,
         get_end_reason: Callable[[], str],
+        kept_results: Mapping[str, Any],
     ) -> None:
         self._get_end_reason = get_end_reason
         self.outcomes: dict[str, StepOutcome] = {}
@@ -105,7 +110,7 @@ class _PlanRun:
         self._total = len(plan.steps)
         self._waiting = {planned.step.id: planned for planned in plan.steps}
         self._running: dict[asyncio.Task[StepResult], PlannedStep] = {}
-        self._results: dict[str, Any] = {}
+        self._results = dict(kept_results)
         self._referenced_ids = {reference.step for planned in plan.steps for reference in planned.references}
 
     async def run_to_end(self) -> None:

@@ -25,7 +25,8 @@ class BatchProblem:
 
 @dataclass(frozen=True, slots=True)
 class BatchStep:
-    """One call of a tool. `params` may hold references to the results of other steps."""
+    """One call of a tool. `params` may hold references to the results of other steps. `max_tokens` is how large its
+    result may be; 0 where it does not say."""
 
     position: StepPosition
     id: str
@@ -35,3 +36,4 @@ class BatchStep:
     after: tuple[str, ...] = ()
     output: bool = False
     on_error: Literal["skip", "stop"] = "skip"
+    max_tokens: int = 0

@@ -145,6 +145,28 @@ async def test_a_client_from_registering_to_removing(app: AdminApp, acme: Tenant
         assert (await admin.delete(path)).status_code == 404
 
 
+async def test_how_large_a_client_s_results_are_can_be_changed(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
+
+        async def shown() -> tuple[int | None, str | None, bool]:
+            newest = (await admin.get("/oauth/clients")).json()["items"][0]
+            return newest["result_tokens"], newest["tool_result_format"], newest["disabled_at"] is not None
+
+        asked = {"name": "App", "redirect_uris": ["https://x.example/"], "tool_result_format": "short"}
+        made = await admin.post("/oauth/clients", json=asked | {"result_tokens": 4000})
+        path = f"/oauth/clients/{made.json()['id']}"
+        assert await shown() == (4000, "short", False)
+        for change, expected in (
+            ({"result_tokens": 20_000}, (20_000, "short", False)),
+            ({"enabled": False}, (20_000, "short", True)),
+            ({"enabled": True, "result_tokens": None}, (None, "short", False)),
+        ):
+            assert (await admin.patch(path, json=change)).status_code == 204
+            assert await shown() == expected
+        for wrong in (0, 199, 50_001, "many"):
+            assert (await admin.patch(path, json={"result_tokens": wrong})).status_code == 400, wrong
+
+
 async def test_what_a_client_is_sent_can_be_changed(app: AdminApp, acme: Tenant) -> None:
     globex = await app.tenant("globex")
     async with app.browser(acme.admin) as admin:

@@ -78,6 +78,19 @@ async def test_what_a_token_s_client_is_sent(app: AdminApp, acme: Tenant, wanted
         assert verdict.tool_result_format == (wanted or "")
 
 
+@pytest.mark.parametrize(("wanted", "status"), [(None, 201), (200, 201), (50_000, 201), (199, 400), (50_001, 400)])
+async def test_how_large_a_token_s_results_are(app: AdminApp, acme: Tenant, wanted: int | None, status: int) -> None:
+    async with app.browser(acme.user) as browser:
+        made = await browser.post("/tokens", json=MINE | {"result_tokens": wanted})
+        assert made.status_code == status, made.text
+        newest = (await browser.get("/tokens")).json()["items"][0]
+        assert newest["result_tokens"] == (wanted if status == 201 else None)
+    if status == 201:
+        verdict = await app.parts.tokens.verify(Secret(made.json()["token"]))
+        assert isinstance(verdict, Credential)
+        assert verdict.result_tokens == (wanted or 0)
+
+
 async def test_nobody_but_the_operator_makes_a_token_for_another_user(app: AdminApp, acme: Tenant) -> None:
     globex, operators = await app.tenant("globex"), await app.tenant(OPERATORS)
     before = await app.value("SELECT count(*) FROM auth.api_tokens")

@@ -133,7 +133,7 @@ class TestWhatIsRefused:
 
     def test_unknown_field_without_a_near_name(self):
         assert problems_of([A | {"zzz": 1}]) == [
-            'step 1: unknown field "zzz"; there are: id, module, tool_name, params, after, output, on_error'
+            'step 1: unknown field "zzz"; there are: id, module, tool_name, params, after, output, max_tokens, on_error'
         ]
 
     def test_many_unknown_fields_are_counted(self):

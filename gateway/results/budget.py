@@ -1,0 +1,30 @@
+"""How many tokens a result may take, of whoever asks (docs/decisions/0122)."""
+
+from typing import Any
+
+from core.known_clients import (
+    DEFAULT_RESULT_TOKENS,
+    LEAST_RESULT_TOKENS,
+    MOST_RESULT_TOKENS,
+    RESULT_TOKENS_BY_CLIENT_NAME,
+)
+from gateway.mcp.request_context import RequestContext
+
+MAX_TOKENS = "max_tokens"
+
+
+def explain_invalid_max_tokens(value: Any) -> str | None:
+    """Explain what is wrong with a `max_tokens`; None where nothing is."""
+    if type(value) is int and LEAST_RESULT_TOKENS <= value <= MOST_RESULT_TOKENS:
+        return None
+    return f"{MAX_TOKENS} is a whole number of tokens from {LEAST_RESULT_TOKENS} to {MOST_RESULT_TOKENS}"
+
+
+def choose_budget(request: RequestContext) -> int:
+    """Choose the budget of one result in tokens: what the call says, else the credential's client or setting, else
+    what is known of the client that the request names, else the default."""
+    return (
+        request.max_tokens
+        or request.caller.credential.result_tokens
+        or RESULT_TOKENS_BY_CLIENT_NAME.get(request.client_name, DEFAULT_RESULT_TOKENS)
+    )
