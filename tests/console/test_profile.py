@@ -157,6 +157,7 @@ async def test_what_works_in_absence_is_seen_and_ended(app: ConsoleApp) -> None:
     await expect(rows.nth(0)).to_contain_text("knowledge_graph.create_entities")
     await expect(rows.nth(1)).to_contain_text("Waits for consent")
     await expect(rows.nth(1).get_by_role("link", name="Decide")).to_have_attribute("href", "/account#mandates")
+    await page.set_viewport_size({"width": 1280, "height": 1900})
     await app.look(page, "profile-absence")
     await rows.nth(0).get_by_role("button", name="End").click()
     await page.get_by_role("alertdialog", name="End Count stars?").wait_for()
