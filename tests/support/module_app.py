@@ -117,7 +117,8 @@ async def open_module_app(
         database = await stack.enter_async_context(server.database())
         catalogue = build_catalogue([module])
         product = await stack.enter_async_context(product_on(database, folder / "home", catalogue=catalogue))
-        node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(urlsplit(base_url).netloc,)))
+        hosts = (urlsplit(base_url).netloc,)
+        node = await stack.enter_async_context(product.gateway(allowed_private_hosts=hosts))
         broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))
         keys = InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE)
         vault = await open_vault(broker, keys, clock=get_utc_now)
@@ -130,7 +131,7 @@ async def open_module_app(
             )
             people.append(await product.person(tenant, email, allow=["*"]))
         store = CredentialStore(broker, vault, clock=get_utc_now)
-        await stack.enter_async_context(run_jobs(product, node))
+        await stack.enter_async_context(run_jobs(product, node, allowed_private_hosts=hosts))
         yield ModuleApp(module, product, node, people[0], people[1], store, get_origin(base_url))
 
 
