@@ -1,6 +1,6 @@
 #!/bin/sh
 # Make the keys, passwords and settings of deploy/compose.yaml: sudo sh deploy/prepare.sh PUBLIC_URL [FOLDER]
-# FOLDER (/srv/mcpist) then has data/ (broker), console/, gateway/, postgres/, backups/ and compose.env.
+# FOLDER (/srv/mcpist) then has data/ (broker), console/, gateway/, worker/, postgres/, backups/ and compose.env.
 # Needs openssl. What is there already stays as it is: another run makes only what a newer version needs beside it, and takes
 # over new passwords that `MCPIST_NEW_ROLE_PASSWORDS=yes mcpist migrate` has given to the roles.
 set -eu
@@ -52,6 +52,14 @@ take_over_password() {
     echo "prepare: $1 in $settings is the role's new password: docker compose ... up --detach" >&2
 }
 
+# The password of a role that older versions do not have; the next migration gives it to the database.
+add_worker_password() {
+    roles=$folder/data/keys/database-roles.json
+    ! grep -q '"mcpist_worker"' "$roles" || return 0
+    sed "s/} *$/, \"mcpist_worker\": \"$(make_password)\"}/" "$roles" >"$roles.new"
+    mv "$roles.new" "$roles"
+}
+
 [ $# -ge 1 ] || fail "name the URL that clients use: sh deploy/prepare.sh https://mcp.example.com [FOLDER]"
 url=$1
 folder=${2:-/srv/mcpist}
@@ -66,10 +74,12 @@ esac
 command -v openssl >/dev/null || fail "openssl is missing: apt-get install openssl"
 [ -e "$settings" ] || [ ! -e "$folder/data/keys/database-roles.json" ] ||
     fail "$folder/data has keys but no $settings: restore that file, or name another folder"
-mkdir -p "$folder/data/keys" "$folder/console/keys" "$folder/gateway/keys" "$folder/postgres" "$folder/backups"
+mkdir -p "$folder/data/keys" "$folder/console/keys" "$folder/gateway/keys" "$folder/worker/keys" "$folder/postgres" \
+    "$folder/backups"
 
 if [ ! -e "$settings" ]; then
     admin=$(make_password) broker=$(make_password) gateway=$(make_password) console=$(make_password)
+    worker=$(make_password)
     cat >"$settings.new" <<END
 PUBLIC_URL=$url
 DATA=$folder
@@ -77,10 +87,11 @@ ADMIN_PASSWORD=$admin
 BROKER_PASSWORD=$broker
 GATEWAY_PASSWORD=$gateway
 CONSOLE_PASSWORD=$console
+WORKER_PASSWORD=$worker
 VALKEY_PASSWORD=$(make_password)
 END
-    printf '{"mcpist_gateway": "%s", "mcpist_console": "%s", "mcpist_broker": "%s"}' "$gateway" "$console" "$broker" \
-        >"$folder/data/keys/database-roles.json"
+    printf '{"mcpist_gateway": "%s", "mcpist_console": "%s", "mcpist_broker": "%s", "mcpist_worker": "%s"}' \
+        "$gateway" "$console" "$broker" "$worker" >"$folder/data/keys/database-roles.json"
     printf '{"key": "%s"}' "$(make_password)" >"$folder/data/keys/audit-digest.json"
     cp "$folder/data/keys/audit-digest.json" "$folder/gateway/keys/audit-digest.json"
     mv "$settings.new" "$settings"
@@ -88,11 +99,17 @@ END
 else
     echo "prepare: $folder is prepared already; to change a setting, edit $settings" >&2
     add_setting CONSOLE_PASSWORD "$(read_role_password mcpist_console)"
+    add_worker_password
+    add_setting WORKER_PASSWORD "$(read_role_password mcpist_worker)"
     add_setting VALKEY_PASSWORD "$(make_password)"
     take_over_password BROKER_PASSWORD mcpist_broker
     take_over_password GATEWAY_PASSWORD mcpist_gateway
     take_over_password CONSOLE_PASSWORD mcpist_console
+    take_over_password WORKER_PASSWORD mcpist_worker
 fi
 make_key_pair "$folder/gateway/keys/gateway.pem" "$folder/data/keys/gateways.pem"
 make_key_pair "$folder/console/keys/console.pem" "$folder/data/keys/consoles.pem"
-chown -R "$OWNER" "$folder/data" "$folder/console" "$folder/gateway" "$folder/backups"
+make_key_pair "$folder/worker/keys/worker.pem" "$folder/data/keys/workers.pem"
+[ -e "$folder/worker/keys/audit-digest.json" ] ||
+    cp "$folder/data/keys/audit-digest.json" "$folder/worker/keys/audit-digest.json"
+chown -R "$OWNER" "$folder/data" "$folder/console" "$folder/gateway" "$folder/worker" "$folder/backups"

@@ -13,6 +13,8 @@ MAX_LIFETIME = timedelta(days=366)
 MAX_ATTEMPTS = 10
 MAX_TITLE = 200
 MAX_MESSAGE = 500
+MAX_CLIENT = 200
+MAX_ERROR = 40
 MAX_ARGUMENT_BYTES = 4 << 20
 MAX_RESULT_BYTES = 8 << 20
 
@@ -105,6 +107,12 @@ class Job:
 COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, client, mandate_id, state, attempt,
     is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at, updated_at,
     finished_at, expires_at"""
+
+
+def cut_text(text: str, length: int) -> str:
+    """Cut a text of a module's or client's to what the database can hold: no U+0000, no lone surrogate, `length` at
+    most."""
+    return text[:length].replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 def read_job(row: Row) -> Job:

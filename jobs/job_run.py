@@ -11,7 +11,7 @@ from core.errors import Unavailable
 from core.log_events import describe_error
 from core.sealed_records import RecordSealer, UnreadableRecord
 from jobs.handler import JobHandler, JobOutcome
-from jobs.job import MAX_RESULT_BYTES, JobError, JobState
+from jobs.job import MAX_ERROR, MAX_MESSAGE, MAX_RESULT_BYTES, JobError, JobState, cut_text
 from jobs.queue import ARGUMENTS_KIND, RESULT_KIND
 from jobs.worker_store import ClaimedJob, WorkerStore
 
@@ -69,7 +69,7 @@ class JobRun:
         return self._reason is not StopReason.LEASE_LOST and self._holds_lease()
 
     def report_progress(self, progress: float | None, total: float | None = None, message: str = "") -> None:
-        self._progress = (progress, total, message)
+        self._progress = (progress, total, cut_text(message, MAX_MESSAGE))
         self._progress_wanted.set()
 
     def stop(self, reason: StopReason) -> None:
@@ -158,7 +158,7 @@ class JobRun:
 
     async def _settle(self, outcome: JobOutcome) -> JobState | None:
         """Store the outcome, however long the database is away: the fence tells whether it still counts."""
-        job, result, error = self.claimed.job, outcome.result, outcome.error
+        job, result, error = self.claimed.job, outcome.result, cut_text(outcome.error, MAX_ERROR)
         sealed = None
         if result is not None and len(result) > MAX_RESULT_BYTES:
             result, error = None, JobError.RESULT_TOO_LARGE

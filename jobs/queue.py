@@ -19,11 +19,13 @@ from jobs.job import (
     COLUMNS,
     MAX_ARGUMENT_BYTES,
     MAX_ATTEMPTS,
+    MAX_CLIENT,
     MAX_LIFETIME,
     MAX_TITLE,
     MIN_LIFETIME,
     Job,
     NewJob,
+    cut_text,
     read_job,
 )
 
@@ -60,7 +62,7 @@ class JobQueue:
             new.module,
             new.tool,
             new.title,
-            new.client,
+            cut_text(new.client, MAX_CLIENT),
             new.mandate_id,
             new.idempotency_key,
             sealed,

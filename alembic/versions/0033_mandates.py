@@ -42,7 +42,7 @@ CREATE TABLE auth.mandates (
     FOREIGN KEY (tenant_id, user_id) REFERENCES core.users (tenant_id, id) ON DELETE CASCADE
 );
 CREATE INDEX ON auth.mandates (id);
-CREATE INDEX ON auth.mandates (tenant_id, user_id, created_at);
+CREATE INDEX ON auth.mandates (tenant_id, user_id, created_at) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX one_live_mandate_of_a_purpose ON auth.mandates (tenant_id, purpose, purpose_id)
     WHERE ended_at IS NULL;
 CREATE INDEX ON auth.mandates (expires_at) WHERE ended_at IS NULL;

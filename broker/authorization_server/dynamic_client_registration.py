@@ -34,8 +34,8 @@ PER_SECOND, BURST, MAX_CONCURRENT = 2.0, 100, 16
 ADDRESS_PER_SECOND, ADDRESS_BURST, MAX_CONCURRENT_PER_ADDRESS = 0.1, 30, 4
 
 REGISTRATION_CLOSED = (
-    "clients do not register themselves at this MCPist: ask your administrator to run "
-    "`mcpist client add NAME --redirect-uri URI`, and give the client the id that this prints"
+    "clients do not register themselves at this MCPist: ask your administrator to register this one, in the console "
+    "under Clients or by `mcpist client add NAME --redirect-uri URI`, and give it the client id that this shows"
 )
 """Error description for clients while registration is disabled."""
 

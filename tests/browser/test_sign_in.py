@@ -200,6 +200,7 @@ AGENT = "<img/src=x/onerror=alert(3)>"
 
 
 @pytest.mark.no_canary("it sends attacks that other tests send as well for a code")
+@pytest.mark.long
 async def test_names_that_others_chose_stay_text(database: ScratchDatabase, tmp_path: Path) -> None:
     async with app(database, tmp_path, user_agent=AGENT) as now:
         acme = await create_tenant(now.product.console, ACTOR, "acme", IMAGE)

@@ -80,6 +80,23 @@ OAUTH_CLIENTS = {
     ],
     "next_cursor": None,
 }
+MANDATES = {
+    "items": [
+        {
+            "id": "00000000-0000-4000-8000-000000000001",
+            "user_email": "eve@umbrella.test",
+            "purpose": "schedule",
+            "title": "Nightly report",
+            "tools": ["knowledge_graph.read_graph"],
+            "client": "",
+            "created_at": "2026-01-01T00:00:00Z",
+            "consented_at": "2026-01-01T00:00:00Z",
+            "expires_at": "2027-01-01T00:00:00Z",
+            "last_used_at": None,
+        }
+    ],
+    "next_cursor": None,
+}
 FIXED = "as many as the product has kinds of them"
 FEW = "fifty at most"
 PAGES: Sequence[ListedPage] = (
@@ -164,6 +181,19 @@ PAGES: Sequence[ListedPage] = (
         "listitem",
         long=True,
         short=FEW,
+    ),
+    ListedPage(
+        "work in absence",
+        "/profile",
+        "mandates",
+        "Work in absence",
+        ["profile/AbsentWork"],
+        "Nothing works in absence.",
+        "listitem",
+        long=True,
+        paged=False,
+        short=FEW,
+        some=MANDATES,
     ),
     ListedPage(
         "accounts of a person",
@@ -400,6 +430,7 @@ PAGES: Sequence[ListedPage] = (
         ["start/dashboard/ServiceHealth"],
         "No service has calls or accounts yet.",
         "listitem",
+        long=True,
         who="newcomer",
         paged=False,
         short="one for each service",
@@ -498,6 +529,7 @@ PAGES: Sequence[ListedPage] = (
         "Tenants",
         ["tenants/TenantsPage"],
         "No tenants",
+        long=True,
         who="operator",
         search="Search by name or short name",
         words="umbrella",

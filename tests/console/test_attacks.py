@@ -150,6 +150,7 @@ async def test_the_result_of_a_tool_with_attacks(app: ConsoleApp, attacked: Atta
     assert await page.evaluate(INJECTED) == []
 
 
+@pytest.mark.long
 async def test_the_consent_page_with_attacks(app: ConsoleApp, attacked: AttackWriter) -> None:
     """Clients name themselves, people and tenants are named by anybody."""
     page = await app.open(app.admin, "/profile", **{**VIEWS[SHORT_VIEW], "java_script_enabled": True})

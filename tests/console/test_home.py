@@ -130,6 +130,7 @@ async def test_administrators_begin_with_the_dashboard(app: ConsoleApp) -> None:
     await page.wait_for_url(re.compile("/logs.*outcome=denied"))
 
 
+@pytest.mark.long
 async def test_the_guided_start_leads_to_the_first_call(app: ConsoleApp) -> None:
     fresh = await app.product.tenant("fresh")
     person = await app.product.person(fresh, "cleo@fresh.test", allow=["*"])

@@ -61,6 +61,7 @@ async def test_a_broken_connection_appears_for_its_owner(app: ConsoleApp) -> Non
     await expect(card).to_contain_text("Broken")
 
 
+@pytest.mark.long
 async def test_a_change_of_ones_own_is_fetched_once(app: ConsoleApp) -> None:
     """Somebody else's page shows when the hint has come; what another person does then is fetched after it."""
     person, colleague = await app.add_admin("fetches@acme.test"), await app.add_admin("watches@acme.test")

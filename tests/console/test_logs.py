@@ -81,6 +81,7 @@ async def test_an_administrator_finds_what_happened_and_takes_it_away(app: Conso
     await app.look(page, "logs-verified")
 
 
+@pytest.mark.long
 async def test_the_head_of_the_time_turns_the_order(app: ConsoleApp) -> None:
     tenant = app.admin.tenant
     await create_role(app.product.console, ACTOR, tenant.id, "Comes last")
@@ -167,6 +168,7 @@ async def test_a_long_search_goes_on_by_itself_and_can_be_stopped(app: ConsoleAp
     await page.context.unroute("**/api/v1/audit?*")
 
 
+@pytest.mark.long
 async def test_the_search_for_what_a_person_has_done_says_how_far_it_is(app: ConsoleApp) -> None:
     asked, goes_on = list[str](), asyncio.Event()
 

@@ -79,6 +79,7 @@ async def test_a_provider_is_found_by_its_metadata(app: ConsoleApp) -> None:
     await field.wait_for()
     oauth = json.loads(await field.input_value())["oauth"]
     assert (oauth["issuer"], oauth["token_url"]) == (vendor.issuer, f"{vendor.issuer}/token")
+    assert "/" not in await dialog.get_by_label("Identifier").input_value(), "not the address that was typed before"
     await app.look(page, "provider-found")
     await dialog.get_by_label("Identifier").fill("found")
     await dialog.get_by_role("button", name="Add provider").or_(dialog.get_by_role("button", name="Add")).last.click()

@@ -42,6 +42,7 @@ async def test_without_requests_the_page_says_what_they_are(app: ConsoleApp) -> 
     await app.look(page, "requests-empty")
 
 
+@pytest.mark.long
 async def test_requests_are_searched_and_sorted(app: ConsoleApp) -> None:
     for name in ("first-of-two", "second-of-two"):
         await _ask(app, name)

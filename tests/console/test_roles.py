@@ -113,6 +113,7 @@ async def test_two_administrators_at_once_lose_nothing(app: ConsoleApp) -> None:
     assert set(allow) == {f"knowledge_graph.{tool}" for tool in ("create_entities", "read_graph", "search")}
 
 
+@pytest.mark.long
 async def test_two_administrators_change_the_same_field(app: ConsoleApp) -> None:
     role = await _create(app, "Contested")
     other = await app.add_admin("second@acme.test")

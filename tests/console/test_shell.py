@@ -155,7 +155,8 @@ async def test_without_a_network_the_page_says_so(app: ConsoleApp) -> None:
     await page.get_by_text("You are offline.").wait_for(state="detached")
 
 
-@pytest.mark.parametrize("view", [pytest.param("wide", marks=pytest.mark.long), "narrow"])
+@pytest.mark.long
+@pytest.mark.parametrize("view", ["wide", "narrow"])
 async def test_the_bar_about_the_network_works_beside_dialogs(app: ConsoleApp, view: str) -> None:
     page = await app.open(await app.add_admin(f"interrupted-dialog-{view}@acme.test"), "/roles")
     await page.context.route("**/api/v1/events", lambda route: route.fulfill(status=204))

@@ -29,6 +29,7 @@ def _row(page: Page, email: str):
     return page.get_by_role("row").filter(has_text=email)
 
 
+@pytest.mark.long
 async def test_people_are_found_sorted_and_filtered_and_the_address_keeps_it(app: ConsoleApp) -> None:
     await _create(app, "hanako@acme.test", "山田 ハナコ")
     page = await app.open(app.admin, "/users")
@@ -85,6 +86,7 @@ async def test_a_person_is_invited_and_the_link_signs_them_in(app: ConsoleApp) -
     await newcomer.get_by_role("heading", name="Start").wait_for()
 
 
+@pytest.mark.long
 async def test_what_the_api_refuses_stands_at_the_field(app: ConsoleApp) -> None:
     page = await app.open(app.admin, "/users?dialog=invite")
     dialog = page.get_by_role("dialog", name="Invite a person")

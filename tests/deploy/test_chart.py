@@ -59,7 +59,7 @@ SWITCHES: dict[str, tuple[dict[str, Any], ...]] = {
     "valkey": ({}, {"valkey": {"existingSecret": "limits", "urlKey": "url", "caKey": "ca.crt"}}),
 }
 POLICY_WITH_VALKEY = {"valkey": {"port": 6380, "to": PEER}}
-SERVING = {"gateway", "broker", "console"}
+SERVING = {"gateway", "broker", "console", "worker"}
 COMBINATIONS = list(itertools.product(*SWITCHES.values()))
 EVERYTHING = {name: value for switch in SWITCHES.values() for name, value in switch[1].items()}
 
@@ -127,7 +127,7 @@ def test_the_schemas_would_name_what_is_wrong(everything: list[dict[str, Any]]) 
 def test_every_setting_and_command_is_the_products(everything: list[dict[str, Any]]) -> None:
     known = {variable.name for variable in list_variables(Settings).values()}
     commands = get_command(build_app()).commands  # pyright: ignore[reportAttributeAccessIssue]
-    assert pods(everything).keys() == {"gateway", "broker", "console", "migrate", "retention"}
+    assert pods(everything).keys() == {*SERVING, "migrate", "retention"}
     for kind, pod in pods(everything).items():
         (container,) = pod["containers"]
         plain = {one["name"]: one["value"] for one in container["env"] if "value" in one}
@@ -145,15 +145,15 @@ def test_each_process_has_its_own_account_and_secret(everything: list[dict[str, 
     assert accounts == {account["metadata"]["name"] for account in of_kind(everything, "ServiceAccount")}
     secrets = {kind: {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
                for kind, pod in pods(everything).items()}  # fmt: skip
-    assert len(accounts) == 5
+    assert len(accounts) == 6
     assert secrets.pop("retention") == secrets["migrate"], "both are the administrator of the database"
     assert secrets.pop("gateway") == {"mcpist-gateway", "limits"}
-    assert list(map(len, secrets.values())) == [1, 1, 1]
-    assert len({"mcpist-gateway"}.union(*secrets.values())) == 4
+    assert list(map(len, secrets.values())) == [1, 1, 1, 1]
+    assert len({"mcpist-gateway"}.union(*secrets.values())) == 5
     assert not any(pod["automountServiceAccountToken"] for pod in pods(everything).values())
 
 
-@pytest.mark.parametrize("kind", ["gateway", "console"])
+@pytest.mark.parametrize("kind", ["gateway", "console", "worker"])
 def test_gateways_and_control_plane_ask_the_brokers_service(kind: str, everything: list[dict[str, Any]]) -> None:
     (url,) = (
         one["value"] for one in pods(everything)[kind]["containers"][0]["env"] if one["name"] == "MCPIST_BROKER_URL"
@@ -216,13 +216,13 @@ def test_the_paths_of_the_broker_are_those_of_a_split_deployment(everything: lis
 
 def test_a_policy_lets_nothing_in_that_is_not_named(everything: list[dict[str, Any]]) -> None:
     closed = {policy["metadata"]["name"]: policy["spec"] for policy in of_kind(render({}), "NetworkPolicy")}
-    assert len(closed) == 5
+    assert len(closed) == 6
     assert all(policy["policyTypes"] == ["Ingress", "Egress"] for policy in closed.values())
     sources = {name.rpartition("-")[2]: policy["ingress"] or [] for name, policy in closed.items()}
-    assert [sources[kind] for kind in ("gateway", "console", "migrate", "retention")] == [[]] * 4
+    assert [sources[kind] for kind in ("gateway", "console", "worker", "migrate", "retention")] == [[]] * 5
     (source,) = sources["broker"]
     labels = [one["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for one in source["from"]]
-    assert labels == ["gateway", "console"]
+    assert labels == ["gateway", "console", "worker"]
     opened = {policy["metadata"]["name"]: policy["spec"] for policy in of_kind(everything, "NetworkPolicy")}
     assert {port["port"] for rule in opened["release-mcpist-gateway"]["ingress"] for port in rule["ports"]} == {
         "http",

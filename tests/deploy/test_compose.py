@@ -24,12 +24,14 @@ MADE = {
     "BROKER_PASSWORD": "of-the-broker",
     "GATEWAY_PASSWORD": "of-the-gateway",
     "CONSOLE_PASSWORD": "of-the-console",
+    "WORKER_PASSWORD": "of-the-worker",
     "VALKEY_PASSWORD": "of-valkey",
 }
 SECRETS_OF = {
     "broker": {"of-the-broker"},
     "control": {"of-the-console"},
     "gateway": {"of-the-gateway", "of-valkey"},
+    "worker": {"of-the-worker"},
     "valkey": {"of-valkey"},
     "proxy": set[str](),
 }
@@ -79,7 +81,7 @@ def test_every_port_is_the_one_that_the_image_listens_on(name: str) -> None:
             assert port.startswith("127.0.0.1:")
             assert port.endswith(f":{PORT_OF_THE_IMAGE}")
     if name == "compose.yaml":
-        for asking in ("gateway", "control"):
+        for asking in ("gateway", "control", "worker"):
             assert services(name)[asking]["environment"]["MCPIST_BROKER_URL"] == f"http://broker:{PORT_OF_THE_IMAGE}"
         assert f"proxy_pass http://$process:{PORT_OF_THE_IMAGE};" in (DEPLOY / "nginx.conf").read_text()
 
@@ -184,10 +186,13 @@ def test_preparing_makes_private_files_once(tmp_path: Path) -> None:
         "gateway/keys/audit-digest.json",
         "gateway/keys/gateway.pem",
         "console/keys/console.pem",
+        "worker/keys/audit-digest.json",
+        "worker/keys/worker.pem",
         "data/keys/audit-digest.json",
         "data/keys/consoles.pem",
         "data/keys/database-roles.json",
         "data/keys/gateways.pem",
+        "data/keys/workers.pem",
     }
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
     again = prepare("https://mcp.example.com", str(folder))
@@ -202,16 +207,24 @@ def test_preparing_adds_what_a_newer_version_needs(tmp_path: Path) -> None:
     assert prepare("https://mcp.example.com", str(folder)).returncode == 0
     settings = folder / "compose.env"
     before = read_env_file(settings)
-    lines = [line for line in settings.read_text().splitlines() if not line.startswith(("CONSOLE_", "VALKEY_"))]
+    lines = [
+        line for line in settings.read_text().splitlines() if not line.startswith(("CONSOLE_", "VALKEY_", "WORKER_"))
+    ]
     settings.write_text("\n".join(lines) + "\n")
     shutil.rmtree(folder / "console")
-    (folder / "data" / "keys" / "consoles.pem").unlink()
-    kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path != settings}
+    shutil.rmtree(folder / "worker")
+    for name in ("consoles.pem", "workers.pem"):
+        (folder / "data" / "keys" / name).unlink()
+    roles = folder / "data" / "keys" / "database-roles.json"
+    old = {role: password for role, password in json.loads(roles.read_text()).items() if role != "mcpist_worker"}
+    roles.write_text(json.dumps(old))
+    kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path not in (settings, roles)}
 
     assert prepare("https://mcp.example.com", str(folder)).returncode == 0
     after = read_env_file(settings)
     assert after.pop("VALKEY_PASSWORD")
-    del before["VALKEY_PASSWORD"]
+    assert json.loads(roles.read_text()) == {**old, "mcpist_worker": after.pop("WORKER_PASSWORD")}
+    del before["VALKEY_PASSWORD"], before["WORKER_PASSWORD"]
     assert after == before, "the control plane's password is the one that the database has"
     assert (folder / "console" / "keys" / "console.pem").exists()
     assert kept == {path: path.read_bytes() for path in kept}
@@ -228,7 +241,9 @@ def test_preparing_takes_over_new_passwords_of_the_roles(tmp_path: Path, interru
     roles.write_text(json.dumps({role: [made[role], old[role]] for role in old} if interrupted else made))
     done = prepare("https://mcp.example.com", str(folder))
     assert done.returncode == 0, done.stderr
-    changed = {f"{name.upper()}_PASSWORD": made[f"mcpist_{name}"] for name in ("broker", "gateway", "console")}
+    changed = {
+        f"{name.upper()}_PASSWORD": made[f"mcpist_{name}"] for name in ("broker", "gateway", "console", "worker")
+    }
     assert read_env_file(settings) == {**before, **changed}
     assert settings.stat().st_mode & 0o077 == 0
     assert all(name in done.stderr for name in changed)

@@ -94,7 +94,7 @@ def test_the_unit_owns_its_data_folder_and_stops_after_what_runs(name: str) -> N
 
 
 def test_processes_with_other_keys_have_other_accounts_folders_and_ports() -> None:
-    units = [read(f"mcpist-{kind}.service")["Service"] for kind in ("broker", "gateway", "console")]
+    units = [read(f"mcpist-{kind}.service")["Service"] for kind in ("broker", "gateway", "console", "worker")]
     for name in ("User", "StateDirectory", "EnvironmentFile"):
         assert len({unit[name] for unit in units}) == len(units), name
     ports = {re.search(r"MCPIST_PORT=\d+", unit["Environment"])[0] for unit in units}  # pyright: ignore

@@ -25,10 +25,10 @@ MakeTenant = Callable[..., Awaitable[MadeTenant]]
 async def test_a_job_is_found_as_it_was_added(plant: Plant, make_tenant: MakeTenant) -> None:
     tenant = await make_tenant()
     mandate = uuid4()
-    new = new_job(tenant, mandate_id=mandate, client="token:abc", lifetime=timedelta(minutes=5))
+    new = new_job(tenant, mandate_id=mandate, client="token:abc\x00" + "x" * 500, lifetime=timedelta(minutes=5))
     job = await plant.queue.enqueue(new)
     assert (job.state, job.attempt, job.title, job.client, job.mandate_id) == (
-        JobState.QUEUED, 0, "Wind up a toy", "token:abc", mandate,
+        JobState.QUEUED, 0, "Wind up a toy", "token:abc" + "x" * 190, mandate,
     )  # fmt: skip
     assert job.expires_at - job.created_at < timedelta(minutes=5, seconds=1)
     assert await plant.find(job) == job

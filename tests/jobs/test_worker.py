@@ -437,6 +437,10 @@ async def test_progress_is_shown(plant: Plant, make_tenant: MakeTenant) -> None:
         changed = await plant.queue.wait_for_change(running, 10)
         assert changed is not None
         assert (changed.progress, changed.total, changed.message) == (3, 10, "third of ten")
+        plant.ledger.reports[0].report_progress(4, None, "\x00\ud800 odd" + "x" * 10_000)
+        odd = await plant.queue.wait_for_change(changed, 10)
+        assert odd is not None
+        assert (odd.message[:5], len(odd.message)) == ("? odd", 499)
 
 
 async def test_what_has_expired_is_pruned(plant: Plant, make_tenant: MakeTenant, database: ScratchDatabase) -> None:

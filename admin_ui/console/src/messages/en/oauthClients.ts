@@ -44,6 +44,7 @@ export const oauthClients = {
     chosen: (email: string) => `It acts as ${email}`,
     submit: 'Register',
     done: 'Registered',
+    next: 'Enter it in the settings of the client.',
     secret: 'Client secret',
     secretOnce: 'Copy the secret now. It is stored as a hash and never shown again.',
   },

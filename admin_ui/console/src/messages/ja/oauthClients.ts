@@ -45,6 +45,7 @@ export const oauthClients: Messages['oauthClients'] = {
     chosen: (email) => `${email} として動作します`,
     submit: '登録',
     done: '登録しました',
+    next: 'クライアントの設定に入力してください。',
     secret: 'クライアントシークレット',
     secretOnce: '今すぐコピーしてください。ハッシュとして保存され、以後は表示されません。',
   },

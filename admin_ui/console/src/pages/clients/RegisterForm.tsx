@@ -88,6 +88,7 @@ function Credentials({ made }: { made: SchemaCreatedClientView }) {
   return (
     <>
       <CopyField label={oauthClients.clientId} value={made.id} />
+      <p>{oauthClients.form.next}</p>
       {made.secret && (
         <>
           <p>{oauthClients.form.secretOnce}</p>

@@ -43,7 +43,7 @@ export function AbsentWork() {
         <ConfirmDestroy
           title={mandates.endTitle(nameOf(asked))}
           confirm={mandates.end}
-          typed={null}
+          typed={nameOf(asked)}
           onConfirm={() => end(asked)}
           onClose={() => setAsked(null)}
         >

@@ -41,7 +41,17 @@ export function AddProvider({ onClose }: { onClose: () => void }) {
     >
       {draft ? (
         <>
-          <Field name="id" label={providers.id} help={providers.idHelp} defaultValue={draft.id} isRequired autoFocus maxLength={40} />
+          {/* Without keys this would be the field of the address, with what was typed there. */}
+          <Field
+            key="id"
+            name="id"
+            label={providers.id}
+            help={providers.idHelp}
+            defaultValue={draft.id}
+            isRequired
+            autoFocus
+            maxLength={40}
+          />
           <JsonField label={providers.document} help={providers.documentHelp} value={document} onChange={setDocument} isRequired />
           {draft.scopes.length > 0 && (
             <p>
@@ -50,7 +60,7 @@ export function AddProvider({ onClose }: { onClose: () => void }) {
           )}
         </>
       ) : (
-        <Field name="url" type="url" label={providers.address} help={providers.addressHelp} isRequired autoFocus maxLength={1000} />
+        <Field key="url" name="url" type="url" label={providers.address} help={providers.addressHelp} isRequired autoFocus maxLength={1000} />
       )}
     </ModalForm>
   )

@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { IconButton } from '../../components/Button.tsx'
+import { useLocalized } from '../../components/Localized.tsx'
 import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
 import { useMessages } from '../../messages/index.tsx'
-import { lastConnectSessionQuery } from './queries.ts'
+import { lastConnectSessionQuery, moduleQuery } from './queries.ts'
 import styles from './tools.module.css'
 
 const TONES: Record<'waiting' | 'done' | 'failed', Tone> = { done: 'ok', waiting: 'none', failed: 'bad' }
@@ -27,7 +28,7 @@ export function ReturnedNotice() {
             ) : (
               <StatusBadge tone={TONES[service.state]} text={tools.progress[service.state]} />
             )}
-            <code>{service.module}</code>
+            <ServiceTitle module={service.module} />
             {service.account && <span dir="auto">{service.account}</span>}
           </li>
         ))}
@@ -35,4 +36,10 @@ export function ReturnedNotice() {
       <IconButton icon={X} label={common.close} onPress={close} />
     </section>
   )
+}
+
+function ServiceTitle({ module }: { module: string }) {
+  const localized = useLocalized()
+  const { data } = useQuery(moduleQuery(module))
+  return <span>{data ? localized(data.title) : module}</span>
 }
