@@ -48,6 +48,8 @@ class JobError(StrEnum):
     """Another version of MCPist added it, and this one cannot run it."""
     UNREADABLE = "unreadable"
     """Its arguments cannot be opened with this deployment's key."""
+    RESTORED = "restored"
+    """It waited or ran when the backup was made that this database was restored from; it may have run since."""
     TIMED_OUT = "timed_out"
     INTERNAL = "internal"
 

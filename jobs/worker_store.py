@@ -20,6 +20,7 @@ _LEAVE = "SELECT jobs.leave($1)"
 _REPORT = "SELECT jobs.report_progress($1, $2, $3, $4, $5, $6, $7)"
 _FINISH = "SELECT jobs.finish($1, $2, $3, $4, $5, $6, $7)"
 _GIVE_BACK = "SELECT jobs.give_back($1, $2, $3, $4, $5, $6)"
+_END_RESTORED = "SELECT jobs.end_restored()"
 _PRUNE = "SELECT jobs.prune($1)"
 _FIGURES = "SELECT * FROM jobs.figures()"
 
@@ -108,6 +109,10 @@ class WorkerStore:
     async def leave(self, worker: UUID) -> None:
         """Take the worker off the list; one that still holds jobs stays there until it is found lost."""
         await self._database.call(_LEAVE, worker)
+
+    async def end_restored(self) -> int:
+        """End every job that has not ended: this database was restored, and what is in it may have run since."""
+        return await self._database.call(_END_RESTORED)
 
     async def prune(self, most: int) -> int:
         """Delete at most `most` jobs whose time to live has ended; return how many."""

@@ -341,6 +341,21 @@ BEGIN
         AND j.state IN ('failed', 'cancelled', 'unknown');
     RETURN FOUND;
 END $$;
+CREATE FUNCTION jobs.end_restored() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    ended integer;
+BEGIN
+    UPDATE jobs.jobs j SET state = 'unknown', error = 'restored', lease_owner = NULL, run_at = NULL,
+        finished_at = jobs.clock(), updated_at = jobs.clock(),
+        expires_at = greatest(j.expires_at, jobs.clock() + interval '7 days')
+    WHERE j.state IN ('queued', 'running');
+    GET DIAGNOSTICS ended = ROW_COUNT;
+    DELETE FROM jobs.workers;
+    UPDATE jobs.tenant_turns SET is_waiting = false WHERE is_waiting;
+    UPDATE jobs.user_turns SET is_waiting = false WHERE is_waiting;
+    RETURN ended;
+END $$;
 CREATE FUNCTION jobs.prune(most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -376,6 +391,7 @@ OF_WORKERS = (
     "finish(uuid, uuid, uuid, integer, text, bytea, text)",
     "give_back(uuid, uuid, uuid, integer, interval, boolean)",
     "unclaim(uuid, uuid[])",
+    "end_restored()",
     "prune(integer)",
     "figures()",
 )

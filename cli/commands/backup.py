@@ -130,6 +130,7 @@ def restore(
             await create_roles(deployment.admin, deployment.passwords)
             await restore(_build_url(deployment.admin), file.absolute())
             await migrate(deployment.admin, deployment.passwords)
+            await _end_restored_jobs(deployment)
             await _adopt_or_disown(deployment, adopted=adopt)
             await _record_event(deployment, AuditEventKind.OPERATOR_RESTORE)
         return settings.home / "keys"
@@ -200,6 +201,15 @@ async def _adopt_or_disown(deployment: "Deployment", *, adopted: bool) -> None:
             await deployment_guard.adopt(broker, get_id_file_path(deployment), OPERATOR_ACTOR)
         else:
             await deployment_guard.mark_as_copy(broker)
+
+
+async def _end_restored_jobs(deployment: "Deployment") -> None:
+    """End the jobs that the backup holds unfinished: the original may have run them since, and nothing runs twice."""
+    from jobs.worker_store import WorkerStore
+    from server.role_database import WORKER_ROLE, open_role_database
+
+    async with open_role_database(deployment, WORKER_ROLE, max_connections=1) as database:
+        await WorkerStore(database).end_restored()
 
 
 async def _record_event(deployment: "Deployment", kind: "AuditEventKind") -> None:

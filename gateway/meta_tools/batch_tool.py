@@ -9,6 +9,7 @@ import orjson
 from core.audit.event import CallOutcome
 from core.concurrency.cooperative_steps import wait_for_turn
 from core.errors import LimitReached
+from core.known_clients import LEAST_RESULT_TOKENS
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.auth.tool_scopes import get_required_scope, require_scope
 from gateway.catalogue import CatalogueTool
@@ -22,6 +23,7 @@ from gateway.meta_tools.batch.report import BatchReport, report_outcome, report_
 from gateway.meta_tools.batch.run import StepResult, run_plan
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep
 from gateway.meta_tools.results import TOOL_FAILED, build_error_result
+from gateway.results.budget import choose_budget
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
 from gateway.sieve.sieve import Sieve, SieveView
@@ -75,10 +77,12 @@ class BatchTool:
             return _build_result(report_plan(plan))
         if self._jobs is not None and (work := self._build_work(request, commands, plan)) is not None:
             return await self._jobs.run(request, work)
+        outputs = sum(planned.step.output for planned in plan.steps)
+        share = max(LEAST_RESULT_TOKENS, choose_budget(request) // max(1, outputs))
         request.turn.release()  # its steps have their own
         outcome = await run_plan(
             plan,
-            lambda step, arguments: self._run_step_in_turn(request, step, arguments),
+            lambda step, arguments: self._run_step_in_turn(request, step, arguments, share),
             deadline=request.deadline - REPORT_MARGIN_SECONDS,
             report_progress=request.report_progress,
             get_end_reason=lambda: request.authority.ended,
@@ -153,18 +157,21 @@ class BatchTool:
         await self._runner.record_lookups(request, len(steps), missing)
 
     async def _run_step_in_turn(
-        self, request: RequestContext, step: BatchStep, arguments: dict[str, Any]
+        self, request: RequestContext, step: BatchStep, arguments: dict[str, Any], share: int
     ) -> StepResult:
         turn = request.turn.fork()
         try:
             await turn.wait()
-            return await self._run_step(msgspec.structs.replace(request, turn=turn), step, arguments)
+            return await self._run_step(msgspec.structs.replace(request, turn=turn), step, arguments, share)
         except LimitReached as error:
             return StepResult(None, f"not run: {error}", is_error=True)
         finally:
             turn.release()
 
-    async def _run_step(self, request: RequestContext, step: BatchStep, arguments: dict[str, Any]) -> StepResult:
+    async def _run_step(
+        self, request: RequestContext, step: BatchStep, arguments: dict[str, Any], share: int
+    ) -> StepResult:
+        """Run a step. `share` is what a tool that keeps to a budget itself may take of the answer's."""
         # A timer may fire a little early, and the step that it cuts off has still run out of time.
         deadline = request.deadline - REPORT_MARGIN_SECONDS - EARLY
         step_request = msgspec.structs.replace(
@@ -174,7 +181,7 @@ class BatchTool:
             report_progress=None,
             confirmations=IN_BATCH,
             deferral=None,
-            max_tokens=step.max_tokens,
+            max_tokens=step.max_tokens or share,
         )
         await request.authority.refresh()
         outcome = await self._runner.run(step_request, step.module, step.tool_name, arguments)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import orjson
 
 from core.caller import Caller
+from core.concurrency.cooperative_steps import wait_for_turn
 from core.errors import Unavailable
 from core.permissions import permits
 from core.token_estimate import count_tokens_up_to
@@ -24,8 +25,8 @@ GONE = (
     "there is no such result for you: it has expired, newer ones have taken its place, its account was disconnected, "
     "or you may not use its tool any more; call the tool again"
 )
-LARGE = 64 * 1024
-"""Bytes of a result from which on a thread works on it."""
+LARGE = 16 * 1024
+"""Bytes of a result from which on a thread works on it: to count as many takes a millisecond."""
 
 Found = TypeVar("Found")
 
@@ -106,8 +107,11 @@ class KeptResults:
 
 
 async def work_on(size: int, function: Callable[[], Found]) -> Found:
-    """Run what takes time by its `size`, in a thread where it is much."""
-    return await asyncio.to_thread(function) if size > LARGE else function()
+    """Run what takes time by its `size`: in a turn of its own, or in a thread where it is much."""
+    if size > LARGE:
+        return await asyncio.to_thread(function)
+    await wait_for_turn(size)
+    return function()
 
 
 def _is_within(content: bytes, budget: int) -> bool:

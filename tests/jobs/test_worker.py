@@ -496,3 +496,26 @@ async def test_a_running_job_goes_with_its_person(plant: Plant, make_tenant: Mak
         plant.ledger.let_go.set()
         await settle(worker)
         assert await plant.queue.find_job(tenant.id, tenant.users[0], job.id) is None
+
+
+async def test_what_a_backup_held_unfinished_does_not_run_again(plant: Plant, make_tenant: MakeTenant) -> None:
+    tenant = await make_tenant()
+    async with plant.run_worker():
+        ended = await plant.wait_for(await plant.enqueue(tenant), JobState.SUCCEEDED)
+    plant.ledger.let_go.clear()
+    plant.ledger.holds = True
+    running = await plant.enqueue(tenant, max_attempts=3)
+    worker = plant.create_worker(limits=WorkerLimits(jobs=1))
+    await worker.take_turn()
+    waiting = await plant.enqueue(tenant, max_attempts=3)
+    assert await plant.store.end_restored() == 2
+    for job in (running, waiting):
+        told = await plant.find(job)
+        assert (told.state, told.error) == (JobState.UNKNOWN, JobError.RESTORED)
+    assert await plant.find(ended) == ended
+    plant.ledger.let_go.set()
+    await settle(worker)
+    assert (await plant.find(running)).state is JobState.UNKNOWN
+    other = plant.create_worker()
+    await other.take_turn()
+    assert len(other) == 0

@@ -268,6 +268,28 @@ async def test_the_results_of_a_batch_share_the_budget(app: ShopApp, ada: Person
         assert (await find(app.node, ada, result["partial"]["handle"], "Falkenberg")).value["total"] == 1
 
 
+async def test_parts_of_kept_results_share_the_budget_too(app: ShopApp, ada: Person) -> None:
+    handle = await handle_of(app.node, ada)
+    part = {"module": "results", "tool_name": "read_result", "output": True}
+    steps = [{"id": f"p{n}", **part, "params": {"handle": handle, "path": "items", "start": n}} for n in range(4)]
+    answer = await batch(app.node, ada, *steps)
+    assert not answer.failed
+    assert 4000 < tokens(answer.text) <= 8000
+    for n, one in enumerate(answer.result["structuredContent"]["steps"]):
+        assert one["result"]["items"][0]["key"] == f"ABC-{n}"
+        assert "partial" not in one["result"]
+
+
+async def test_a_batch_reads_five_kept_results(app: ShopApp, ada: Person) -> None:
+    handles = [await handle_of(app.node, ada) for _ in range(6)]
+    text = {"id": "w", "module": "shop", "tool_name": "write", "output": True}
+    for number, failed in ((5, False), (6, True)):
+        keys = " ".join(f"${{{handle}.items[0].key}}" for handle in handles[:number])
+        answer = await batch(app.node, ada, {**text, "params": {"text": keys}})
+        assert answer.failed == failed
+        assert ("at most 5 kept results in one batch" if failed else "ABC-0 ABC-0") in answer.text
+
+
 async def test_a_step_takes_from_a_kept_result_what_no_model_was_shown(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     text = {"id": "w", "module": "shop", "tool_name": "write", "output": True}

@@ -27,6 +27,7 @@ from broker.interface import (
 from broker.mandates.mandate_service import MAX_TOOLS
 from broker.mandates.mandates import CONSENT_TIME
 from core.caller import Credential
+from core.directory.deletion import remove_tenant
 from core.directory.services import set_service
 from core.directory.tenants import set_status as set_tenant_status
 from core.directory.users import remove_user
@@ -337,6 +338,14 @@ async def test_who_is_removed_has_none(app: BrokerHarness, hands: Hands) -> None
     reference = await hands.make(ada)
     await remove_user(app.console, ACTOR, ada.tenant_id, ada.id)
     assert await hands.refused(reference) is RefusalReason.UNKNOWN
+
+
+async def test_a_removed_tenant_takes_its_own_with_it(app: BrokerHarness, hands: Hands) -> None:
+    ada, eve = await an_ada(app, "acme"), await an_ada(app, "evil")
+    reference, of_another = await hands.make(ada), await hands.make(eve)
+    await remove_tenant(app.console, ACTOR, ada.tenant_id, "acme")
+    assert await hands.refused(reference) is RefusalReason.UNKNOWN
+    await hands.leased(of_another)
 
 
 @pytest.mark.guarantee("G10")
