@@ -11,7 +11,7 @@ from core.module_packages import ModulePackage, list_module_packages
 from core.names import MODULE_NAME_PATTERN
 from gateway.module_packages import import_package_module
 from gateway.settings_form import CatalogueError, check_settings_form
-from modules.kit import Module, Tool, build_json_schema
+from modules.kit import Execution, Module, Tool, build_json_schema
 
 MAX_LINE_LENGTH = 120
 
@@ -31,11 +31,14 @@ class CatalogueTool:
     """The names of module and tool, as logs and traces show them."""
     read_only: bool = field(init=False)
     """Whether the tool only reads, by its hints."""
+    is_async: bool = field(init=False)
+    """Whether the tool is run as a job."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "module", self.owner.name)
         object.__setattr__(self, "name", self.tool.name)
         object.__setattr__(self, "read_only", self.tool.hints.read_only)
+        object.__setattr__(self, "is_async", self.tool.execution is Execution.ASYNC)
         object.__setattr__(self, "full_name", f"{self.owner.name}.{self.tool.name}")
 
     @property

@@ -30,6 +30,15 @@ class ChangeTracker(msgspec.Struct, eq=False):
         if self._of is not None:
             self._of.add(sent=sent, stored=stored)
 
+    def require_may_act(self) -> None:
+        """Go on only if changes may still be made: a job's may not, once another worker may run it.
+
+        Raises:
+            ToolError: they may not.
+        """
+        if self._of is not None:
+            self._of.require_may_act()
+
     @contextlib.contextmanager
     def track_vendor_write(self) -> Generator[None]:
         """Count one write to a vendor from its beginning, until it is known to be refused."""
@@ -46,4 +55,5 @@ class ChangeTracker(msgspec.Struct, eq=False):
         """Count a transaction from the moment in which its COMMIT is sent."""
         async with transaction as store:
             yield store
+            self.require_may_act()
             self.add(stored=1)

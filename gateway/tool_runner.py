@@ -65,7 +65,8 @@ class _NoSuchTool(Exception):
 class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
     first, `question` where the person has to confirm first; `error_object` where the error has a code. `untrusted`: the
-    result holds a vendor's data, and is marked so where it is shown."""
+    result holds a vendor's data, and is marked so where it is shown. `deferred` is the tool where all checks were
+    passed and it is to be run as a job."""
 
     result: BaseModel | None = None
     error: str | None = None
@@ -73,6 +74,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     error_object: dict[str, Any] | None = None
     question: ConfirmationQuestion | None = None
     untrusted: bool = False
+    deferred: CatalogueTool | None = None
 
 
 _NOTHING = ToolOutcome()
@@ -127,6 +129,9 @@ class ToolRunner:
             model = validate_arguments(tool, arguments)
         except (_NoSuchTool, InsufficientScope, InvalidToolArguments) as error:
             return await self._refuse_call(request, module, name, arguments, error)
+        deferral = request.deferral
+        if deferral is not None and (tool.is_async or deferral.always):
+            return ToolOutcome(deferred=tool)
         # Run between a durable intent and a queued outcome. A writing tool waits for its intent; a reading one works
         # while it is flushed, and only the answer waits.
         started_at = time.perf_counter()
@@ -256,8 +261,7 @@ class ToolRunner:
     ) -> ToolOutcome:
         """Build the outcome of a tool that has raised `error`."""
         if isinstance(error, NotConnected):
-            # Whoever is asked to connect has the same call made once more: not after a change.
-            return ToolOutcome(error=format_error(error, changes), not_connected=None if changes else error)
+            return build_failed_outcome(error, changes)
         if isinstance(error, ToolError | MCPistError):
             text = clean_text(f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
             return ToolOutcome(error=text, error_object=build_error_object(error, text))
@@ -266,6 +270,13 @@ class ToolRunner:
         fields = {"tool": tool.full_name, "request_id": request.request_id}
         log.error("a tool failed", extra={"event": "tool_failed", **fields, **describe_error(error)})
         return ToolOutcome(error=format_internal_error(request.request_id, changes))
+
+
+def build_failed_outcome(error: ToolError, changes: ChangeTracker) -> ToolOutcome:
+    """Build the outcome of a tool without a usable account."""
+    # Whoever is asked to connect has the same call made once more: not after a change.
+    not_connected = error if isinstance(error, NotConnected) and not changes else None
+    return ToolOutcome(error=format_error(error, changes), not_connected=not_connected)
 
 
 def _build_intent(request: RequestContext, caller_tool: CallerTool, arguments: bytes) -> AuditEvent:

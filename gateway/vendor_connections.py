@@ -80,8 +80,8 @@ class VendorConnections:
         """Build the hint where to change accounts after a vendor has refused one; "" for any other error."""
         return self._links.build_account_hint(tool.owner, error)
 
-    async def explain_unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
-        """Explain why the tool cannot reach its vendor for this caller; None when it can.
+    async def find_obstacle(self, request: RequestContext, tool: CatalogueTool) -> ToolError | None:
+        """Find out why the tool cannot reach its vendor for this caller; None when it can.
 
         Raises:
             core.errors.Unavailable: the broker is away.
@@ -92,16 +92,16 @@ class VendorConnections:
         try:
             await self._leases.get_lease(request, tool)
         except ToolError as error:
-            return str(error)
+            return error
         finally:
             request.turn.resume()
         return None
 
     async def describe_connection(self, request: RequestContext, module: Module) -> dict[str, str]:
         """Describe the caller's connection to the module: `connection`, and for an unusable one, what to do."""
-        if module.vendor is None or request.subject is None:
+        if module.vendor is None or not isinstance(subject := request.subject, Secret):
             return {"connection": ConnectionState.READY.value}
-        connection = (await self._load_connections(request.caller, request.subject)).get(module.name)
+        connection = (await self._load_connections(request.caller, subject)).get(module.name)
         state = connection.state if connection else ConnectionState.NEEDS_CONNECT
         if connection and state in (ConnectionState.READY, ConnectionState.CONNECTED):
             label = "shared" if connection.kind == "shared" else state.value
@@ -139,8 +139,8 @@ class VendorConnections:
         loop = asyncio.get_running_loop()
         request.turn.release()  # until the tool begins: a person takes their time
         wait_end = min(loop.time() + CONNECT_WAIT_SECONDS, request.deadline - CONNECT_WAIT_SECONDS / 4)
-        while request.subject is not None and loop.time() < wait_end and not request.authority.ended:
-            connection = (await self._load_connections(request.caller, request.subject)).get(tool.module)
+        while isinstance(subject := request.subject, Secret) and loop.time() < wait_end and not request.authority.ended:
+            connection = (await self._load_connections(request.caller, subject)).get(tool.module)
             is_limited = connection is not None and connection.reading_only and not tool.tool.hints.read_only
             if connection is None or (connection.state is ConnectionState.CONNECTED and not is_limited):
                 return
@@ -190,10 +190,13 @@ class _LeasedVendor(msgspec.Struct, eq=False):
             if lease is None:
                 lease = await self._leases.get_lease(self._request, self._tool)
             client = self._create_client(lease, host)
+            is_safe = method in SAFE_METHODS if repeatable is None else repeatable
+            if not is_safe:
+                self._changes.require_may_act()
             answer = client.request(
                 method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body
             )
-            if method in SAFE_METHODS if repeatable is None else repeatable:
+            if is_safe:
                 return await answer
             with self._changes.track_vendor_write():
                 return await answer

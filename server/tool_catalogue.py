@@ -63,7 +63,7 @@ class InstalledToolCatalogue:
         view = self._sieve.get_policy_view(policy)
         return ModelView(
             build_instructions(view),
-            build_definitions(view)["tools"],
+            build_definitions(view, has_tasks=True)["tools"],
             {name: list(module.schemas.values()) for name, module in view.modules.items()},
         )
 

@@ -230,6 +230,14 @@ class Settings:
         "Seconds after which a call, or a whole batch, is cancelled.",
         60.0,
     )
+    job_patience: float = declare_setting(
+        "MCPIST_JOB_PATIENCE",
+        values.make_number_parser(0, 3600),
+        "seconds from 0 to 3600",
+        "Seconds that a call of an asynchronous tool waits for its job before it answers with the job's id; always "
+        "fewer than a call may take.",
+        45.0,
+    )
     drain_delay: float = declare_setting(
         "MCPIST_DRAIN_DELAY",
         values.make_number_parser(0, 600),

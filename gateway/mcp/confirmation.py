@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from core.caller import Caller
-from gateway.mcp.request_context import ConfirmationQuestion, Params, Result
+from gateway.mcp.request_context import ConfirmationQuestion, GivenAnswer, Params, Result
 from gateway.mcp.request_state import DIGEST, FORM, RequestState, RequestStateSealer
 from modules.kit import ConfirmationOutcome, ToolError
 
@@ -31,14 +31,20 @@ class FormConfirmations:
 
     def find_answer(self, question: ConfirmationQuestion) -> ConfirmationOutcome | None:
         """Find what the person said to this very question; None where they have to be asked."""
-        if self.answered != RequestState(FORM, _compute_digest(question)):
+        given = self.get_given_answer()
+        return given.outcome if given is not None and given.digest == compute_question_digest(question) else None
+
+    def get_given_answer(self) -> GivenAnswer | None:
+        """Return what the person said, to whatever question it was; None where they said nothing."""
+        if self.answered is None or self.answered.kind != FORM:
             return None
         response = _get_field(self.params.get("inputResponses"), FORM_KEY)
         if response is None:
             return None
         has_agreed = _get_field(response, "action") == "accept"
         has_ticked = _get_field(_get_field(response, "content"), FIELD) is True
-        return ConfirmationOutcome.CONFIRMED if has_agreed and has_ticked else ConfirmationOutcome.DECLINED
+        outcome = ConfirmationOutcome.CONFIRMED if has_agreed and has_ticked else ConfirmationOutcome.DECLINED
+        return GivenAnswer(self.answered.digest, outcome)
 
     def build_request(self, question: ConfirmationQuestion) -> Result:
         """Build the result that has the client show the form."""
@@ -48,10 +54,11 @@ class FormConfirmations:
             "message": question.message,
             "requestedSchema": {"type": "object", "properties": {FIELD: field}, "required": [FIELD]},
         }
+        state = RequestState(FORM, compute_question_digest(question))
         return {
             "resultType": "input_required",
             "inputRequests": {FORM_KEY: {"method": "elicitation/create", "params": form}},
-            "requestState": self.sealer.seal(self.params, self.caller, RequestState(FORM, _compute_digest(question))),
+            "requestState": self.sealer.seal(self.params, self.caller, state),
         }
 
 
@@ -70,6 +77,10 @@ class BatchConfirmations:
             f"{instead}"
         )
 
+    def get_given_answer(self) -> GivenAnswer | None:
+        """Return None: nobody was asked."""
+        return None
+
     def build_request(self, question: ConfirmationQuestion) -> Result:
         """Never called: no question is open."""
         raise AssertionError(question)
@@ -84,7 +95,8 @@ def supports_forms(capabilities: object) -> bool:
     return elicitation == {} or type(_get_field(elicitation, "form")) is dict
 
 
-def _compute_digest(question: ConfirmationQuestion) -> bytes:
+def compute_question_digest(question: ConfirmationQuestion) -> bytes:
+    """Compute what an answer is bound to: what the person was shown."""
     return hashlib.blake2b(f"{question.label}\0{question.message}".encode(), digest_size=DIGEST).digest()
 
 

@@ -16,10 +16,10 @@ from gateway.mcp.call_supervisor import CallSupervisor, CallTimeout, RequestCanc
 from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.elicitation import NO_ELICITATION, Elicitor
 from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
-from gateway.mcp.interfaces import IsCurrent
+from gateway.mcp.interfaces import IsCurrent, TaskHandlers
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
 from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
-from gateway.mcp.request_context import Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.request_context import WAIT_FOR_JOB, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, choose_traceparent
 from gateway.mcp.revisions import (
     CLIENT_KEY,
@@ -37,6 +37,9 @@ from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
+_WAITING_METHODS = frozenset({"tasks/result"})
+MAX_WAIT_SECONDS = 540.0
+"""How much longer than a call a request may take that only waits. It is kept alive on a stream meanwhile."""
 
 
 class Dispatcher:
@@ -52,11 +55,12 @@ class Dispatcher:
         elicitation: Elicitor | None,
         is_current: IsCurrent,
         cancellations: Cancellations | None,
+        task_handlers: TaskHandlers,
     ) -> None:
         self._is_current = is_current
         self._cancellations = cancellations
-        self._handlers = dict(handlers)
         self._elicitation = elicitation
+        self._deferral = WAIT_FOR_JOB if task_handlers else None
         self._max_result = settings.max_result
         self._timeout = settings.call_timeout
         self._watch = watch
@@ -64,11 +68,16 @@ class Dispatcher:
             name: ResultRenderer(revision, build_server_info(version, name), settings.list_ttl_ms)
             for name, revision in REVISIONS.items()
         }
-        self._lifecycle = LifecycleMethods(self._handlers, version, instructions, renderers)
-        self._prepared = {
-            name: (renderers[name], {m: run for m, run in self._handlers.items() if revision.has_method(m)})
+        known = {
+            name: {
+                method: run
+                for method, run in {**handlers, **task_handlers.get(name, {})}.items()
+                if revision.has_method(method)
+            }
             for name, revision in REVISIONS.items()
         }
+        self._lifecycle = LifecycleMethods(known, version, instructions, renderers)
+        self._prepared = {name: (renderers[name], known[name]) for name in REVISIONS}
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
@@ -104,6 +113,9 @@ class Dispatcher:
                 try:
                     context = self._build_context(revision, message, request, stream)
                     receive, id = (request.receive, b"") if revision.modern else (None, message.id)
+                    if method in _WAITING_METHODS:
+                        context.deadline += MAX_WAIT_SECONDS
+                        receive = request.receive
                     with self._watch.watch(context.deadline, receive, stream, context.authority, id):
                         result = await handler(context, message.params)
                     if type(result) is not dict:
@@ -151,6 +163,7 @@ class Dispatcher:
             request.changes,
             message.size,
             request.turn,
+            self._deferral,
         )
 
     def _build_failure(
@@ -199,9 +212,9 @@ def _parse_client_name(info: Any) -> str:
 
 
 def _open_stream(revision: Revision, message: JsonRpcMessage, request: TransportContext) -> EventStream | None:
-    if "progressToken" not in message.meta or not request.accepts.events:
+    if ("progressToken" not in message.meta and message.method not in _WAITING_METHODS) or not request.accepts.events:
         return None
-    return EventStream(request, message.meta["progressToken"], revision.progress_message)
+    return EventStream(request, message.meta.get("progressToken"), revision.progress_message)
 
 
 def _build_error_result(method: str, text: str) -> Result:

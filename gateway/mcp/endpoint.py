@@ -6,6 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -33,7 +34,7 @@ from gateway.mcp.http_validation import (
     check_host,
     check_single,
 )
-from gateway.mcp.interfaces import Admit, Authenticate, CallerCache, IsCurrent, Observe
+from gateway.mcp.interfaces import Admit, Authenticate, CallerCache, IsCurrent, Observe, TaskHandlers
 from gateway.mcp.jsonrpc import INVALID_REQUEST, JsonRpcMessage, MalformedJsonRpc, is_batch, parse_message
 from gateway.mcp.lifecycle import BuildInstructions
 from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
@@ -51,6 +52,7 @@ from gateway.mcp.version_negotiation import build_unsupported_version_error
 _VARIABLE_HEADERS = frozenset({b"origin", b"x-forwarded-for", b"x-forwarded-host", b"traceparent"})
 """With one of these a head is not remembered: its checks depend on more than the head, or it differs every time."""
 
+NO_TASKS: TaskHandlers = MappingProxyType({})
 _log = logging.getLogger(__name__)
 
 
@@ -89,8 +91,8 @@ class McpEndpoint:
 
     `create_cancellations` makes what cancels running requests; without it handshake clients cannot cancel any.
 
-    `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it. `instructions`
-    says what a caller's client may put before its model.
+    `handlers` maps methods such as ``tools/call`` to their handlers, and `task_handlers` those that only one revision
+    has; what is advertised follows from them. `instructions` says what a caller's client may put before its model.
 
     Raises:
         ValueError: a setting cannot be understood.
@@ -112,6 +114,7 @@ class McpEndpoint:
         callers: CallerCache | None = None,
         turns: FairQueue | None = None,
         create_cancellations: Callable[[CallSupervisor], Cancellations] | None = None,
+        task_handlers: TaskHandlers = NO_TASKS,
     ) -> None:
         self._settings = settings
         self._max_body, self._body_timeout, self._max_depth = (
@@ -131,7 +134,15 @@ class McpEndpoint:
         self._watch = CallSupervisor(settings.disconnect_watch_after, settings.keep_alive)
         self._cancellations = None if create_cancellations is None else create_cancellations(self._watch)
         self._dispatcher = Dispatcher(
-            handlers, settings, server_version, instructions, self._watch, elicitation, is_current, self._cancellations
+            handlers,
+            settings,
+            server_version,
+            instructions,
+            self._watch,
+            elicitation,
+            is_current,
+            self._cancellations,
+            task_handlers,
         )
         self._tells_sessions = elicitation is not None
         self._notification_streams = (

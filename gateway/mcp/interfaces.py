@@ -1,9 +1,10 @@
 """Interfaces between the transport and the rest of the gateway."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 from core.caller import Caller
+from gateway.mcp.request_context import Handler
 
 # (value of the Authorization header or None, client address) -> caller. Raises gateway.mcp.errors.Unauthenticated or
 # InsufficientScope, core.errors.LimitReached or Unavailable.
@@ -21,6 +22,9 @@ class CallerCache(Protocol):
         """Find the caller of the header with that key."""
         ...
 
+
+TaskHandlers = Mapping[str, Mapping[str, Handler]]
+"""Handlers of a revision's own, by its version: those of its tasks, and its way to call tools as tasks."""
 
 # (caller) -> whether what is known of the caller still counts. Asked now and then while a call runs.
 IsCurrent = Callable[[Caller], bool]

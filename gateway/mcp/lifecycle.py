@@ -11,32 +11,39 @@ from gateway.mcp.revisions import REVISIONS, SUPPORTED_VERSIONS, ResultRenderer,
 SERVER_NAME = "mcpist"
 SERVER_TITLE = "MCPist"
 _TITLE_SINCE = "2025-06-18"
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 BuildInstructions = Callable[[Caller], str]
 """What a client may put before its model, for this caller ([2025-11-25] Lifecycle; [2026-07-28] Discovery)."""
 
 
 def build_capabilities(methods: Collection[str]) -> dict[str, Any]:
-    """Build the server's capabilities from its handlers; no list is ever announced as changing."""
+    """Build the server's capabilities from a revision's handlers; no list is ever announced as changing."""
     groups = sorted({method.partition("/")[0] for method in methods} & {"tools", "resources", "prompts"})
-    return {group: {"listChanged": False} for group in groups}
+    capabilities: dict[str, Any] = {group: {"listChanged": False} for group in groups}
+    if "tasks/list" in methods:
+        capabilities["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+    elif "tasks/get" in methods:
+        capabilities["extensions"] = {TASKS_EXTENSION: {}}
+    return capabilities
 
 
 class LifecycleMethods:
-    """Answers the lifecycle methods. Without `instructions` none are sent."""
+    """Answers the lifecycle methods. `methods` are those with a handler, by revision. Without `instructions` none are
+    sent."""
 
     def __init__(
         self,
-        methods: Collection[str],
+        methods: Mapping[str, Collection[str]],
         version: str,
         instructions: BuildInstructions | None,
         renderers: Mapping[str, ResultRenderer],
     ) -> None:
         self._instructions = instructions
         self._renderers = renderers
-        self._capabilities: dict[str, Any] = {"capabilities": build_capabilities(methods)}
+        self._capabilities = {name: {"capabilities": build_capabilities(methods[name])} for name in REVISIONS}
         self._initialize_results = {
-            name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._capabilities}
+            name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._capabilities[name]}
             for name in REVISIONS
         }
 
@@ -55,7 +62,7 @@ class LifecycleMethods:
             return renderer.render(
                 method, self._initialize_results[revision.version] | self._build_instructions_field(caller)
             )
-        discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities}
+        discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities[revision.version]}
         return renderer.render(method, discovery | self._build_instructions_field(caller))
 
     def _build_instructions_field(self, caller: Caller) -> dict[str, str]:

@@ -2,15 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Protocol
 
 import msgspec
 
+from broker.interface import MandateReference
 from core.caller import Caller
 from core.concurrency.fair_queue import FREE_TURN, AnyTurn
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
+from jobs.job import Job
 from modules.kit import ConfirmationOutcome
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
@@ -30,7 +33,11 @@ class UrlElicitation:
 ElicitUrl = Callable[[UrlElicitation], Result]
 
 
-def find_no_subject() -> Secret | None:
+Subject = Secret | MandateReference
+"""What a lease is asked for with: the caller's own credential, or the mandate of their job."""
+
+
+def find_no_subject() -> Subject | None:
     """Find no credential: nothing can be leased in this caller's name."""
     return None
 
@@ -45,6 +52,14 @@ class ConfirmationQuestion:
     instead: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What the person behind the client has said to the question with this digest."""
+
+    digest: bytes
+    outcome: ConfirmationOutcome
+
+
 class Confirmations(Protocol):
     """Way to have the person behind one call confirm something."""
 
@@ -56,9 +71,27 @@ class Confirmations(Protocol):
         """
         ...
 
+    def get_given_answer(self) -> GivenAnswer | None:
+        """Return what the person said, to whatever question it was, for the job that this call becomes."""
+        ...
+
     def build_request(self, question: ConfirmationQuestion) -> Result:
         """Build the call's result that has the person asked."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """How work that outlives its request is answered: it becomes a job. Without `describe_job` the request waits for
+    its end for a while, else the job is described at once. `always`: not only asynchronous tools become jobs.
+    `lifetime` is how long the client wants the result to be kept."""
+
+    describe_job: Callable[[Job], Result] | None = None
+    always: bool = False
+    lifetime: timedelta | None = None
+
+
+WAIT_FOR_JOB = Deferral()
 
 
 class RequestContext(msgspec.Struct, eq=False):
@@ -75,7 +108,8 @@ class RequestContext(msgspec.Struct, eq=False):
     never in the gateway's.
 
     `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
-    process. `max_tokens` is what the call says of the size of its result; 0 where it says nothing.
+    process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `max_tokens` is what
+    the call says of the size of its result; 0 where it says nothing.
     """
 
     authority: Authority
@@ -84,7 +118,7 @@ class RequestContext(msgspec.Struct, eq=False):
     report_progress: ReportProgress | None = None
     trace: str = ""
     client_name: str = ""
-    find_subject: Callable[[], Secret | None] = find_no_subject
+    find_subject: Callable[[], Subject | None] = find_no_subject
     elicit_url: ElicitUrl | None = None
     page_accepted: bool = False
     confirmations: Confirmations | None = None
@@ -92,6 +126,7 @@ class RequestContext(msgspec.Struct, eq=False):
     changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
     message_size: int = 0
     turn: AnyTurn = FREE_TURN
+    deferral: Deferral | None = None
     max_tokens: int = 0
 
     @property
@@ -100,8 +135,8 @@ class RequestContext(msgspec.Struct, eq=False):
         return self.authority.caller
 
     @property
-    def subject(self) -> Secret | None:
-        """The caller's own credential; None where there is none."""
+    def subject(self) -> Subject | None:
+        """The caller's own credential, or their job's mandate; None where there is none."""
         return self.find_subject()
 
 

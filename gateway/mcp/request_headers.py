@@ -27,7 +27,14 @@ _SINGLE = frozenset(
         NAME_HEADER,
     }
 )
-_MIRRORS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_MIRRORS = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 

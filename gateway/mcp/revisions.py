@@ -19,6 +19,7 @@ CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 
 HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 RESOURCE_NOT_FOUND = -32002
 
@@ -53,7 +54,8 @@ class Revision:
     used instead, `shapes` a method to what its result loses; `null_id` says how an error without a request is
     addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides;
     `has_url_elicitation` whether a call may have the person behind the client open a page, `structured` whether a
-    result has a structured part."""
+    result has a structured part; `task_methods` are its methods for tasks, by the core of the protocol or by the
+    extension."""
 
     version: str
     modern: bool
@@ -66,10 +68,11 @@ class Revision:
     progress_message: bool = True
     has_url_elicitation: bool = False
     structured: bool = True
+    task_methods: frozenset[str] = frozenset()
 
     def has_method(self, method: str) -> bool:
         """Check whether this revision has the method."""
-        return method in self.lifecycle_methods or method in _SHARED
+        return method in self.lifecycle_methods or method in _SHARED or method in self.task_methods
 
 
 def _keep_tool_fields(fields: frozenset[str]) -> ResultTransform:
@@ -128,7 +131,7 @@ _MODERN_STATUSES = {
     -32601: 404,
     -32602: 400,
     HEADER_MISMATCH: 400,
-    -32021: 400,
+    MISSING_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
 }
 
@@ -162,9 +165,14 @@ REVISIONS: Mapping[str, Revision] = {
             error_codes={RESOURCE_NOT_FOUND: -32602},
             transforms={"tools/list": _drop_tool_fields("execution")},
             has_url_elicitation=True,
+            task_methods=frozenset({"tasks/get", "tasks/update", "tasks/cancel"}),
         ),
         _build_legacy_revision(
-            "2025-11-25", {"tools/call": _keep_structured_objects}, null_id=False, has_url_elicitation=True
+            "2025-11-25",
+            {"tools/call": _keep_structured_objects},
+            null_id=False,
+            has_url_elicitation=True,
+            task_methods=frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"}),
         ),
         _build_legacy_revision(
             "2025-06-18", {"tools/list": _keep_tool_fields(_TOOL_2025_06), "tools/call": _keep_structured_objects}

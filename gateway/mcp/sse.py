@@ -23,7 +23,7 @@ def encode_event(body: bytes) -> bytes:
 class EventStream:
     """Becomes a stream with its first event: a call that is done before reports nothing and is answered as JSON."""
 
-    def __init__(self, reply: ResponseWriter, token: str | int, with_message: bool) -> None:
+    def __init__(self, reply: ResponseWriter, token: str | int | None, with_message: bool) -> None:
         self._reply = reply
         self._token = token
         self._with_message = with_message
@@ -36,8 +36,11 @@ class EventStream:
         self.started = False
 
     async def report(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Send `notifications/progress`. What does not increase, or comes too fast, is left out."""
-        if self._closed or not (math.isfinite(done) and done > self._progress) or not self._may_send():
+        """Send `notifications/progress`. What does not increase, or comes too fast, is left out; so is all where the
+        client gave no token."""
+        if self._token is None or self._closed or not (math.isfinite(done) and done > self._progress):
+            return
+        if not self._may_send():
             return
         self._progress = done
         self._sent += 1

@@ -27,6 +27,7 @@ from gateway.results.budget import choose_budget
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
 from gateway.sieve.sieve import Sieve, SieveView
+from gateway.tasks.job_starter import BATCH, DeferredWork, JobStarter
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
 from gateway.vendor_connections import VendorConnections
 from modules.kit import ToolError
@@ -48,12 +49,14 @@ class BatchTool:
         vendors: VendorConnections,
         results: KeptResults,
         limiter: ResultLimiter,
+        jobs: JobStarter | None = None,
     ) -> None:
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
         self._results = results
         self._limiter = limiter
+        self._jobs = jobs
 
     async def run(self, request: RequestContext, params: Params) -> Result:
         """Parse, plan, and unless this is a dry run, run.
@@ -72,6 +75,8 @@ class BatchTool:
             return _build_result(report_problems([kept_results]))
         if dry_run:
             return _build_result(report_plan(plan))
+        if self._jobs is not None and (work := self._build_work(request, commands, plan)) is not None:
+            return await self._jobs.run(request, work)
         outputs = sum(planned.step.output for planned in plan.steps)
         share = max(LEAST_RESULT_TOKENS, choose_budget(request) // max(1, outputs))
         request.turn.release()  # its steps have their own
@@ -87,6 +92,17 @@ class BatchTool:
         steps = {planned.step.id: planned.step for planned in plan.steps}
         outcome = replace(outcome, steps=tuple(await self._limiter.limit_steps(request, steps, outcome.steps)))
         return _build_result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
+
+    def _build_work(self, request: RequestContext, commands: Any, plan: Plan) -> DeferredWork | None:
+        """Build the work of a batch that becomes a job: one with an asynchronous tool, or that the client wants so."""
+        if request.deferral is None:
+            return None
+        view = self._sieve.get_view(request.caller)
+        found = [view.find(planned.step.module, planned.step.tool_name) for planned in plan.steps]
+        tools = [tool for tool in found if tool is not None]
+        if not request.deferral.always and not any(tool.is_async for tool in tools):
+            return None
+        return DeferredWork(BATCH, {"commands": commands}, tools, f"Batch of {len(plan.steps)} steps")
 
     async def _make_plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[BatchProblem]:
         view = self._sieve.get_view(request.caller)
@@ -120,8 +136,8 @@ class BatchTool:
         self, request: RequestContext, steps: list[tuple[BatchStep, CatalogueTool]]
     ) -> list[BatchProblem]:
         """Find the steps whose vendor cannot be reached for this caller, before any other has an effect."""
-        reasons = [(step, await self._vendors.explain_unusable(request, tool)) for step, tool in steps]
-        return [BatchProblem(step.position, reason) for step, reason in reasons if reason]
+        obstacles = [(step, await self._vendors.find_obstacle(request, tool)) for step, tool in steps]
+        return [BatchProblem(step.position, str(obstacle)) for step, obstacle in obstacles if obstacle]
 
     async def _demand_scope(
         self, request: RequestContext, step: BatchStep, tool: CatalogueTool, scopes: frozenset[str]
@@ -164,6 +180,7 @@ class BatchTool:
             deadline=deadline,
             report_progress=None,
             confirmations=IN_BATCH,
+            deferral=None,
             max_tokens=step.max_tokens or share,
         )
         await request.authority.refresh()

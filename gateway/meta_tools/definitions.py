@@ -15,11 +15,11 @@ _OPEN = {"type": "object", "additionalProperties": True}
 # Claude Code loads MCP tools late unless they say this; three are nothing worth saving.
 _LOAD_AT_ONCE = {"anthropic/alwaysLoad": True}
 
-_INSTRUCTIONS = """MCPist gives you tools for the user's own services and data. They are grouped in modules and not \
-listed: read a module's schemas with get_module_schema, then run its tools with call, or several with batch.
+_INSTRUCTIONS = """MCPist gives you tools for the user's own services and data. They are in modules and not listed: \
+read a module's schemas with get_module_schema, run its tools with call, or several with batch.
 Modules:
 """
-_SCHEMA = """Schemas of the tools you can use. Read a module's once, then call its tools. Without `module`: what each \
+_SCHEMA = """Schemas of the tools you can use. Read a module's once, then call. Without `module`: what each \
 is for.
 Modules: """
 _CALL = "Run one tool; `params` as its schema says."
@@ -30,9 +30,11 @@ dependents (default) or stop. All is checked before anything runs."""
 
 
 @lru_cache(maxsize=1024)
-def build_definitions(view: SieveView) -> dict[str, Any]:
-    """Build the result of tools/list for a caller's `view`, in a fixed order."""
-    return {"tools": [_define_get_module_schema(view), _define_call(), _define_batch()]}
+def build_definitions(view: SieveView, *, has_tasks: bool = False) -> dict[str, Any]:
+    """Build the result of tools/list for a caller's `view`, in a fixed order. `has_tasks`: tools can be run as tasks,
+    which one revision of the protocol says here."""
+    execution = {"execution": {"taskSupport": "optional"}} if has_tasks else {}
+    return {"tools": [_define_get_module_schema(view), _define_call() | execution, _define_batch() | execution]}
 
 
 @lru_cache(maxsize=1024)
@@ -89,7 +91,7 @@ def _define_call() -> dict[str, Any]:
 def _define_batch() -> dict[str, Any]:
     properties = {
         "commands": {"anyOf": [_NAME, {"type": "array", "items": _OPEN}]},
-        "dry_run": {"type": "boolean", "description": "Only show the plan"},
+        "dry_run": {"type": "boolean", "description": "Only plan"},
     }
     return {
         "name": "batch",

@@ -23,7 +23,8 @@ from gateway.results.budget import choose_budget, explain_invalid_max_tokens
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
 from gateway.sieve.sieve import Sieve
-from gateway.tool_runner import ToolRunner
+from gateway.tasks.job_starter import JobStarter, build_call_work
+from gateway.tool_runner import ToolRunner, build_failed_outcome
 from gateway.vendor_connections import VendorConnections
 
 INVALID_PARAMS = -32602
@@ -33,17 +34,26 @@ MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 
 
 class MetaTools:
-    """The three tools and the two handlers in front of them."""
+    """The three tools and the two handlers in front of them. With `jobs`, work that outlives its request becomes a
+    job."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections, results: KeptResults) -> None:
+    def __init__(
+        self,
+        sieve: Sieve,
+        runner: ToolRunner,
+        vendors: VendorConnections,
+        results: KeptResults,
+        jobs: JobStarter | None = None,
+    ) -> None:
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
+        self._jobs = jobs
         self._limiter = ResultLimiter(sieve, results)
         self._tools: Mapping[str, MetaTool] = {
             "get_module_schema": self._get_module_schema,
             "call": self._call,
-            "batch": BatchTool(sieve, runner, vendors, results, self._limiter).run,
+            "batch": BatchTool(sieve, runner, vendors, results, self._limiter, jobs).run,
         }
 
     def get_handlers(self) -> dict[str, Handler]:
@@ -62,7 +72,7 @@ class MetaTools:
         """
         if params.get("cursor") is not None:
             raise ProtocolError(INVALID_PARAMS, "Unknown cursor")
-        return build_definitions(self._sieve.get_view(request.caller))
+        return build_definitions(self._sieve.get_view(request.caller), has_tasks=self._jobs is not None)
 
     def call_tool(self, request: RequestContext, params: Params) -> Awaitable[Result]:
         """Run one of the three. The transport has checked that `name` is a text and `arguments` an object
@@ -115,6 +125,11 @@ class MetaTools:
                 if partial is not None:
                     return build_value_result(partial, short=request.short_text)
             return build_encoded_result(outcome.result, encoded, request.short_text)
+        if outcome.deferred is not None and self._jobs is not None:
+            obstacle = await self._vendors.find_obstacle(request, outcome.deferred)
+            if obstacle is None:
+                return await self._jobs.run(request, build_call_work(outcome.deferred, tool_params))
+            outcome = build_failed_outcome(obstacle, request.changes)
         if outcome.not_connected is not None and request.elicit_url is not None:
             not_connected = outcome.not_connected
             return request.elicit_url(

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, Id, Owner, Repo
-from modules.kit import Context, ToolError, text_cleaning, tool
+from modules.kit import Context, Execution, ToolError, text_cleaning, tool
 from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, drop_bounds
 from modules.kit.result_texts import TextResult
@@ -46,7 +46,7 @@ class _LogPlace(NamedTuple):
     size: int
 
 
-@tool(hints=READ_HINTS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO], execution=Execution.ASYNC)
 async def get_job_logs(
     context: Context,
     owner: Owner,

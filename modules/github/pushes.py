@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from modules.github.files import Message
 from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, WORKFLOW, FilePath, Owner, Ref, Repo, Sha
-from modules.kit import OUTCOME_UNKNOWN, Context, ToolError, VendorProblem, tool
+from modules.kit import OUTCOME_UNKNOWN, Context, Execution, ToolError, VendorProblem, tool
 from modules.kit.parameters import ACTION_HINTS, OptionalParameter, limit_items
 from modules.kit.results import Identifier, Line, ResultModel, read_at, read_object
 
@@ -57,7 +57,7 @@ class _Target(NamedTuple):
     branch: str
 
 
-@tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
+@tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW], execution=Execution.ASYNC)
 async def push_files(
     context: Context,
     owner: Owner,

@@ -7,7 +7,7 @@ author could forget: hints and scopes are named at every tool.
 
 from modules.kit.bodies import BodyPart, MultipartBody, RawBody
 from modules.kit.context import ConfirmationOutcome, Context, Store
-from modules.kit.declarations import Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
+from modules.kit.declarations import Execution, Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.module_log import ModuleLog
@@ -36,6 +36,7 @@ __all__ = [
     "DocumentPage",
     "DocumentStore",
     "Download",
+    "Execution",
     "Hints",
     "Module",
     "ModuleLog",

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
@@ -25,6 +26,13 @@ class Hints:
     open_world: bool
 
 
+class Execution(StrEnum):
+    """How a tool is run: within the request that calls it, or as a job, which goes on when that request has ended."""
+
+    SYNC = "sync"
+    ASYNC = "async"
+
+
 @dataclass(frozen=True, slots=True)
 class SensitiveParameter:
     """Marks a parameter that is never written to any log or audit record: ``Annotated[str, Unrecorded()]``."""
@@ -44,6 +52,7 @@ class Tool:
     arguments: type[BaseModel]
     result: type[BaseModel]
     run: Callable[..., Awaitable[BaseModel]]
+    execution: Execution = Execution.SYNC
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +110,16 @@ class Module:
 
 
 def tool(
-    *, hints: Hints, scopes: Iterable[str], title: str = "", aliases: Iterable[str] = ()
+    *,
+    hints: Hints,
+    scopes: Iterable[str],
+    title: str = "",
+    aliases: Iterable[str] = (),
+    execution: Execution = Execution.SYNC,
 ) -> Callable[[Callable[..., Awaitable[BaseModel]]], Tool]:
     """Make a :class:`Tool` of an async function ``(context, **arguments) -> BaseModel``.
+
+    `execution` is ``ASYNC`` for work that may take longer than a call: a client gets the job's id where it has to wait.
 
     Raises:
         TypeError: the function lacks a docstring, a parameter lacks a type or a description, or it does not
@@ -131,6 +147,7 @@ def tool(
             arguments=create_model(name, __config__=ConfigDict(extra="forbid", defer_build=True), **fields),
             result=result,
             run=function,
+            execution=execution,
         )
 
     return build

@@ -11,12 +11,18 @@ from modules.kit.parameters import drop_bounds
 from modules.kit.vendor import VendorProblem
 
 MAX_WAIT = 50
+MAX_LONG_WAIT = 1_800
+"""Seconds that a tool may wait within a call, and an asynchronous one in its job."""
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 5.0
 """Seconds between two looks; each pause is half as long again as the one before."""
 
 WaitSeconds = Annotated[
     int, Field(ge=0, le=MAX_WAIT, description="Wait for its end, at most 50", json_schema_extra=drop_bounds)
+]
+
+LongWaitSeconds = Annotated[
+    int, Field(ge=0, le=MAX_LONG_WAIT, description="Wait for its end, at most 1800", json_schema_extra=drop_bounds)
 ]
 
 Value = TypeVar("Value")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, Field, model_validator
 
-from modules.kit import Context, VendorProblem, build_path, tool
+from modules.kit import Context, Execution, VendorProblem, build_path, tool
 from modules.kit.parameters import (
     ACTION_HINTS,
     ADD_HINTS,
@@ -16,6 +16,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
+from modules.kit.polling import LongWaitSeconds, poll
 from modules.kit.results import CountedPage, Flag, Line, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 from modules.supabase import rest_client
@@ -31,6 +32,7 @@ from modules.supabase.prices import BRANCH_PRICE, PriceQuestion, ask_for_agreeme
 _ToVersion = Annotated[OptionalParameter[MigrationVersion], Field(description="Up to this migration; all if left out")]
 _BRANCH = "/v1/branches/{}"
 _LOOK_FOR_DELETION = "it is still there for an hour, unless the project deletes at once: list the branches"
+_READY = "ACTIVE_HEALTHY"
 _LOOK = "it takes minutes: the branch's status says when it is done"
 
 
@@ -68,6 +70,7 @@ class CreatedBranch(PriceQuestion):
     name: Word = ""
     project_ref: Word = ""
     created: bool = False
+    status: Word = ""
 
 
 class StartedBranchWork(ResultModel):
@@ -108,7 +111,7 @@ async def list_branches(
     return BranchList(branches=page.rows, **page.fields)
 
 
-@tool(hints=ADD_HINTS, scopes=[WRITE_ENVIRONMENT])
+@tool(hints=ADD_HINTS, scopes=[WRITE_ENVIRONMENT, READ_ENVIRONMENT], execution=Execution.ASYNC)
 async def create_branch(
     context: Context,
     ref: ProjectRef,
@@ -117,6 +120,7 @@ async def create_branch(
     persistent: Annotated[bool, Field(description="Stays when its pull request is closed")] = False,
     with_data: Annotated[bool, Field(description="Copy the data too")] = False,
     confirm_cost: Annotated[ShortText, Field(description="The price that the user agreed to")] = "",
+    wait_seconds: LongWaitSeconds = 0,
 ) -> CreatedBranch:
     """Create a branch, which costs money: without confirm_cost the user is asked, or the price told."""
     thing = f"the branch {clean_line(name)[:60]!r} of the project {ref}"
@@ -127,7 +131,23 @@ async def create_branch(
         body["git_branch"] = git_branch
     address = build_path("/v1/projects/{}/branches", ref)
     made = await rest_client.fetch(context, BranchRow, address, method="POST", json=body)
-    return CreatedBranch(name=made.name, project_ref=made.project_ref, created=True, next_step=_LOOK)
+
+    async def read_status() -> str:
+        rows = (await rest_client.fetch_rows(context, BranchRow, address)).rows
+        return next((row.status for row in rows if row.project_ref == made.project_ref), "")
+
+    status = await poll(context, read_status, _is_settled, seconds=wait_seconds, message="until the branch is there")
+    return CreatedBranch(
+        name=made.name,
+        project_ref=made.project_ref,
+        created=True,
+        status=status or "",
+        next_step="" if _is_settled(status or "") else _LOOK,
+    )
+
+
+def _is_settled(status: str) -> bool:
+    return status == _READY or status.endswith("_FAILED")
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_ENVIRONMENT])
@@ -142,19 +162,19 @@ async def delete_branch(
     return DeletedBranch(deleted=True) if force else DeletedBranch(scheduled=True, next_step=_LOOK_FOR_DELETION)
 
 
-@tool(hints=ACTION_HINTS, scopes=[WRITE_ENVIRONMENT])
+@tool(hints=ACTION_HINTS, scopes=[WRITE_ENVIRONMENT], execution=Execution.ASYNC)
 async def merge_branch(context: Context, branch: BranchRef, migration_version: _ToVersion = None) -> StartedBranchWork:
     """Merge a branch's migrations and edge functions into production."""
     return await _start_work(context, branch, "merge", migration_version)
 
 
-@tool(hints=ACTION_HINTS, scopes=[WRITE_ENVIRONMENT])
+@tool(hints=ACTION_HINTS, scopes=[WRITE_ENVIRONMENT], execution=Execution.ASYNC)
 async def reset_branch(context: Context, branch: BranchRef, migration_version: _ToVersion = None) -> StartedBranchWork:
     """Reset a branch: its data and untracked changes are lost."""
     return await _start_work(context, branch, "reset", migration_version)
 
 
-@tool(hints=ACTION_HINTS, scopes=[WRITE_ENVIRONMENT])
+@tool(hints=ACTION_HINTS, scopes=[WRITE_ENVIRONMENT], execution=Execution.ASYNC)
 async def rebase_branch(context: Context, branch: BranchRef) -> StartedBranchWork:
     """Bring a branch up to date with the migrations of production."""
     return await _start_work(context, branch, "push", None)

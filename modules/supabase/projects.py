@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.kit import Context, Hints, SensitiveParameter, ToolError, build_path, tool
+from modules.kit import Context, Execution, Hints, SensitiveParameter, ToolError, build_path, tool
 from modules.kit.paging import Offset, parse_cursor, read_page
 from modules.kit.parameters import (
     ADD_HINTS,
@@ -17,7 +17,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.polling import WaitSeconds, poll
+from modules.kit.polling import LongWaitSeconds, WaitSeconds, poll
 from modules.kit.results import Count, CountedPage, Flag, Line, ReadRows, ResultModel, Word, read_at
 from modules.kit.text_cleaning import clean_line
 from modules.kit.whole_lists import WHOLE, cut_page
@@ -38,6 +38,7 @@ _REGIONS = frozenset({
 })  # fmt: skip
 _REGION_GROUPS = frozenset({"americas", "emea", "apac"})
 _RESTORE_HINTS = Hints(read_only=False, destructive=False, idempotent=True, open_world=True)
+_READY = "ACTIVE_HEALTHY"
 _RESTING = frozenset({"INACTIVE", "GOING_DOWN", "REMOVED", "PAUSING"})
 _PASSWORD_LENGTHS = range(12, 129)
 _PROJECTS = "/v1/projects"
@@ -167,7 +168,7 @@ async def get_project_health(context: Context, ref: ProjectRef) -> ProjectHealth
     return ProjectHealth(services=read.rows, unreadable=read.unreadable)
 
 
-@tool(hints=ADD_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS, READ_ORGANIZATIONS])
+@tool(hints=ADD_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS, READ_ORGANIZATIONS], execution=Execution.ASYNC)
 async def create_project(
     context: Context,
     name: Annotated[str, limit_length(1), Field(description="Name")],
@@ -177,6 +178,7 @@ async def create_project(
         OptionalParameter[str], SensitiveParameter(), Field(description="Left out: one is made; reset it to know it")
     ] = None,
     confirm_cost: Annotated[ShortText, Field(description="The price that the user agreed to")] = "",
+    wait_seconds: LongWaitSeconds = 0,
 ) -> CreatedProject:
     """Create a project, which may cost money: without confirm_cost the user is asked, or the price told."""
     selection = _select_region(region)
@@ -187,9 +189,10 @@ async def create_project(
         return CreatedProject(**question.model_dump())
     body = {"name": name, "organization_slug": organization, "region_selection": selection, "db_pass": password}
     made = await rest_client.fetch(context, ProjectDetails, _PROJECTS, method="POST", json=body)
+    status = await _poll_status(context, made.ref, _READY, wait_seconds) or made.status
     return CreatedProject(
-        ref=made.ref, name=made.name, region=made.region, status=made.status, created=True,
-        next_step="it takes minutes: look at the project until its status is ACTIVE_HEALTHY",
+        ref=made.ref, name=made.name, region=made.region, status=status, created=True,
+        next_step=_describe_next_step(status, _READY),
     )  # fmt: skip
 
 
@@ -236,22 +239,31 @@ async def pause_project(context: Context, ref: ProjectRef, wait_seconds: WaitSec
     return await _wait_for_status(context, ref, "INACTIVE", wait_seconds)
 
 
-@tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS])
-async def restore_project(context: Context, ref: ProjectRef, wait_seconds: WaitSeconds = 0) -> AcceptedChange:
+@tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS], execution=Execution.ASYNC)
+async def restore_project(context: Context, ref: ProjectRef, wait_seconds: LongWaitSeconds = 0) -> AcceptedChange:
     """Start a paused project again."""
     await rest_client.send_change(context, "POST", build_path("/v1/projects/{}/restore", ref))
-    return await _wait_for_status(context, ref, "ACTIVE_HEALTHY", wait_seconds)
+    return await _wait_for_status(context, ref, _READY, wait_seconds)
 
 
 async def _wait_for_status(context: Context, ref: str, status: str, seconds: int) -> AcceptedChange:
     """Wait until a project has a status, or for so long."""
+    found = await _poll_status(context, ref, status, seconds)
+    return AcceptedChange(ref=ref, status=found, next_step=_describe_next_step(found, status))
+
+
+async def _poll_status(context: Context, ref: str, status: str, seconds: int) -> str:
+    """Look at a project until it has a status, or for so long; return the last one that was seen, or ""."""
 
     async def read_status() -> str:
         return (await rest_client.fetch(context, ProjectDetails, build_path("/v1/projects/{}", ref))).status
 
-    found = await poll(context, read_status, lambda seen: seen == status, seconds=seconds, message=f"until {status}")
-    step = "" if found == status else f"it takes minutes: look at the project until its status is {status}"
-    return AcceptedChange(ref=ref, status=found or "", next_step=step)
+    seen = await poll(context, read_status, lambda seen: seen == status, seconds=seconds, message=f"until {status}")
+    return seen or ""
+
+
+def _describe_next_step(found: str, status: str) -> str:
+    return "" if found == status else f"it takes minutes: look at the project until its status is {status}"
 
 
 TOOLS = (

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from core.protected_resource import METADATA_PATHS as METADATA_PATHS
 from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
 from core.sealed_records import RecordSealer
 from gateway.auth.authenticator import CallerAuthenticator
+from gateway.auth.mandate_callers import MandateAuthenticator
 from gateway.catalogue import Catalogue, build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
@@ -49,10 +51,19 @@ from gateway.results.module import build_results_module
 from gateway.results.store import ResultStore
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.tasks.core_tasks import CoreTasks
+from gateway.tasks.job_execution import CallJobHandler
+from gateway.tasks.job_starter import BATCH, CALL, JobStarter
+from gateway.tasks.module import build_jobs_module
+from gateway.tasks.own_jobs import OwnJobs
+from gateway.tasks.task_extension import TaskExtension
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
+from jobs.events import JobEvents
 from jobs.handler import JobHandler
+from jobs.job_run import MAX_RUN_SECONDS
+from jobs.queue import JobQueue
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
@@ -71,6 +82,8 @@ from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
+JOB_MARGIN_SECONDS = 60.0
+"""Seconds before a worker stops a job by which it ends itself, and says so in its result."""
 SWEEP_RESULTS_SECONDS = 600.0
 
 
@@ -118,10 +131,12 @@ async def open_gateway(
         _run_background_tasks() as start,
     ):
         generations = Generations(deployment.get_role_address(deployment.data_plane_role), database)
+        events = JobEvents(deployment.get_role_address(deployment.data_plane_role))
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
         start(generations.run())
         start(audit.run())
+        start(events.run())
         dependencies = _GatewayDependencies(
             settings,
             deployment,
@@ -137,6 +152,7 @@ async def open_gateway(
             limits,
             worker,
             metrics or Metrics(),
+            JobQueue(database, RecordSealer(deployment.digest_key), events),
         )
         gateway = _build_gateway(dependencies, start)
         await generations.wait_until_trusted(timeout=START_SECONDS)
@@ -172,6 +188,7 @@ class _GatewayDependencies:
     limits: CallerLimits
     worker: Worker
     metrics: Metrics
+    queue: JobQueue
 
 
 def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutine[Any, Any, None]], None]) -> Gateway:
@@ -186,7 +203,9 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
     store = ResultStore(dependencies.database, RecordSealer(dependencies.deployment.digest_key), get_utc_now)
     results = KeptResults(store, dependencies.catalogue, vendors)
-    sieve = Sieve(dependencies.catalogue, build_catalogue([build_results_module(results)]))
+    jobs = OwnJobs(dependencies.queue, dependencies.broker, lambda caller: sieve.get_view(caller))
+    built_in = build_catalogue([build_results_module(results), build_jobs_module(jobs)])
+    sieve = Sieve(dependencies.catalogue, built_in)
     start(sieve.prepare_tools())
     start(PeriodicTask("removing expired results", store.sweep, SWEEP_RESULTS_SECONDS).run())
     limits = dependencies.limits
@@ -201,7 +220,9 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
     )
-    meta_tools = MetaTools(sieve, runner, vendors, results)
+    patience = dependencies.settings.job_patience
+    starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
+    meta_tools = MetaTools(sieve, runner, vendors, results, starter)
     endpoint = McpEndpoint(
         wrap_handlers(meta_tools.get_handlers(), dependencies.traces),
         authenticate,
@@ -216,6 +237,10 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         callers=authenticate,
         turns=_create_turns(dependencies.settings, metrics),
         create_cancellations=lambda calls: _create_cancellations(dependencies, calls),
+        task_handlers={
+            "2025-11-25": wrap_handlers(CoreTasks(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+            "2026-07-28": wrap_handlers(TaskExtension(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+        },
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     register_health_metrics(metrics, health, can_write=lambda: not dependencies.audit.stalled)
@@ -224,7 +249,23 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         dependencies.settings.public_url, _get_authorization_server(dependencies.settings)
     )
     app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
-    return Gateway(app, endpoint, health, metrics, refusals)
+    handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors, results))
+    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=handlers)
+
+
+def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTools) -> dict[str, JobHandler]:
+    """Build the handlers of jobs. Their `meta_tools` start no further jobs: an asynchronous tool is run."""
+    authenticator = MandateAuthenticator(
+        dependencies.broker, dependencies.database, dependencies.generations, dependencies.passes
+    )
+    handler = CallJobHandler(
+        wrap_handlers({"tools/call": meta_tools.call_tool}, dependencies.traces)["tools/call"],
+        authenticator,
+        dependencies.broker,
+        CallSupervisor(math.inf, math.inf),
+        max_seconds=MAX_RUN_SECONDS - JOB_MARGIN_SECONDS,
+    )
+    return dict.fromkeys((CALL, BATCH), handler)
 
 
 def _create_cancellations(dependencies: _GatewayDependencies, calls: CallSupervisor) -> Cancellations:

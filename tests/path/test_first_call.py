@@ -3,7 +3,7 @@
 import pytest
 
 from tests.path.conftest import People, list_lab_modules, on_shared_product
-from tests.support.mcp_client import LEGACY, MODERN, REVISIONS
+from tests.support.mcp_client import LEGACY, MODERN, NEWEST, REVISIONS
 from tests.support.product import Node
 
 BOB = {"entities": [{"name": "Bob", "entityType": "person", "observations": ["likes tea", "日本語"]}]}
@@ -16,7 +16,9 @@ async def test_the_handshake_says_who_answers(node: Node, people: People, revisi
     answer = await node.post(people.admin.token, "initialize", params, revision=revision)
     assert answer.result["protocolVersion"] == revision
     assert answer.result["serverInfo"]["name"] == "mcpist"
-    assert answer.result["capabilities"] == {"tools": {"listChanged": False}}
+    tasks = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+    known = {"tools": {"listChanged": False}}
+    assert answer.result["capabilities"] == (known | {"tasks": tasks} if revision == NEWEST else known)
     ping = await node.post(people.admin.token, "ping", revision=revision)
     assert ping.result == {}
 
@@ -25,7 +27,8 @@ async def test_the_handshake_says_who_answers(node: Node, people: People, revisi
 async def test_the_modern_era_discovers(node: Node, people: People) -> None:
     answer = await node.post(people.admin.token, "server/discover", revision=MODERN)
     assert answer.result["supportedVersions"][0] == MODERN
-    assert answer.result["capabilities"] == {"tools": {"listChanged": False}}
+    extensions = {"io.modelcontextprotocol/tasks": {}}
+    assert answer.result["capabilities"] == {"tools": {"listChanged": False}, "extensions": extensions}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

@@ -24,7 +24,14 @@ RESULTS = {
     "resources/read": "ReadResourceResult",
     "prompts/list": "ListPromptsResult",
     "prompts/get": "GetPromptResult",
+    "tasks/get": "GetTaskResult",
+    "tasks/list": "ListTasksResult",
+    "tasks/result": "CallToolResult",
+    "tasks/cancel": "CancelTaskResult",
+    "tasks/update": "UpdateTaskResult",
 }
+TASKS_EXTENSION = "ext-tasks.draft"
+"""The schema of the tasks of 2026-07-28."""
 NOTIFICATIONS = {"notifications/progress": "ProgressNotification"}
 SPECIAL_ERRORS = {
     -32042: "URLElicitationRequiredError",
@@ -87,6 +94,13 @@ def _check_result(revision: str, method: str, message: dict[str, Any]) -> None:
     if method not in RESULTS:
         pytest.fail(f"no result is known for {method!r}; add it to RESULTS")
     kind = "InputRequiredResult" if result.get("resultType") == "input_required" else RESULTS[method]
+    if "task" in result or result.get("resultType") == "task":
+        kind = "CreateTaskResult"
+    if revision == "2026-07-28" and "Task" in kind:
+        _validate(revision, "Result", result)
+        revision = TASKS_EXTENSION
+        if "result" in result:
+            _check_result("2026-07-28", "tools/call", {**message, "result": result["result"]})
     _validate(revision, kind, result)
     _only_known(revision, kind, result)
     for tool in result.get("tools", []):
@@ -94,11 +108,18 @@ def _check_result(revision: str, method: str, message: dict[str, Any]) -> None:
 
 
 def _only_known(revision: str, definition: str, value: dict[str, Any]) -> None:
-    described = _definitions(revision)[definition]
-    if "properties" not in described:
+    if not (known := _list_members(revision, _definitions(revision)[definition])):
         return
-    unknown = value.keys() - described["properties"].keys() - {"_meta"}
+    unknown = value.keys() - known - {"_meta"}
     assert not unknown, f"{revision} {definition} has no member {sorted(unknown)}"
+
+
+def _list_members(revision: str, schema: dict[str, Any]) -> set[str]:
+    """The members that a schema names, itself or by parts of it."""
+    if "$ref" in schema:
+        return _list_members(revision, _definitions(revision)[schema["$ref"].rpartition("/")[2]])
+    parts = (*schema.get("allOf", ()), *schema.get("anyOf", ()))
+    return set(schema.get("properties", ())).union(*(_list_members(revision, part) for part in parts))
 
 
 def _validate(revision: str, definition: str, value: Any) -> None:

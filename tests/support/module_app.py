@@ -28,6 +28,7 @@ from modules.kit import Module, Tool
 from server.deployment import KEYS_FOLDER
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.vault_keys import VAULT_KEYS_FILE
+from tests.support.job_worker import run_jobs
 from tests.support.mcp_client import Answer
 from tests.support.postgres import DatabaseServer
 from tests.support.product import ACTOR, Node, Person, Product, product_on
@@ -116,7 +117,8 @@ async def open_module_app(
         database = await stack.enter_async_context(server.database())
         catalogue = build_catalogue([module])
         product = await stack.enter_async_context(product_on(database, folder / "home", catalogue=catalogue))
-        node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(urlsplit(base_url).netloc,)))
+        hosts = (urlsplit(base_url).netloc,)
+        node = await stack.enter_async_context(product.gateway(allowed_private_hosts=hosts))
         broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))
         keys = InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE)
         vault = await open_vault(broker, keys, clock=get_utc_now)
@@ -129,6 +131,7 @@ async def open_module_app(
             )
             people.append(await product.person(tenant, email, allow=["*"]))
         store = CredentialStore(broker, vault, clock=get_utc_now)
+        await stack.enter_async_context(run_jobs(product, node, allowed_private_hosts=hosts))
         yield ModuleApp(module, product, node, people[0], people[1], store, get_origin(base_url))
 
 

@@ -109,15 +109,23 @@ class Product:
 
     @contextlib.asynccontextmanager
     async def gateway(
-        self, *, through: DatabaseAddress | None = None, catalogue: Catalogue | None = None, **settings: Any
+        self,
+        *,
+        through: DatabaseAddress | None = None,
+        catalogue: Catalogue | None = None,
+        as_worker: bool = False,
+        **settings: Any,
     ) -> AsyncIterator[Node]:
-        """A gateway of its own; `through` is another way to the same database."""
+        """A gateway of its own; `through` is another way to the same database. `as_worker`: one of whom a worker's
+        handlers are made, which asks the broker as workers do."""
         deployment = replace(self.deployment, admin=through or self.deployment.admin)
         call_log = CallLog(lambda block: SUITE.hear("call log", block), clock=time.time)
         chosen = Settings(home=deployment.home, **settings)
         modules = catalogue or self.catalogue
         zone = open_broker_runtime(deployment, chosen, build_module_manifests(modules), clock=self.clock)
-        async with open_gateway(chosen, deployment, _reached(zone, deployment), modules, call_log) as running:
+        async with open_gateway(
+            chosen, deployment, _reached(zone, deployment, as_worker), modules, call_log
+        ) as running:
             node = Node(running)
             yield node
             SUITE.hear("metrics", node.metrics().encode())
@@ -176,14 +184,14 @@ def over_http() -> bool:
 
 @contextlib.asynccontextmanager
 async def _reached(
-    opening: contextlib.AbstractAsyncContextManager[BrokerRuntime], deployment: Deployment
+    opening: contextlib.AbstractAsyncContextManager[BrokerRuntime], deployment: Deployment, as_worker: bool
 ) -> AsyncIterator[Broker]:
     async with opening as zone:
         if not over_http():
             yield zone.broker
             return
         async with served_over_http(zone.broker, deployment.home / KEYS_FOLDER) as served:
-            yield served.client
+            yield served.worker if as_worker else served.client
 
 
 @contextlib.asynccontextmanager

@@ -50,7 +50,7 @@ def tokens(modules: Sequence[Module]) -> int:
     everything = Policy((build_role("all", [("allow", "*")]),), frozenset(module.name for module in modules))
     credential = Credential("bench", "api_token", NIL, NIL, frozenset({"mcp:read", "mcp:write"}))
     view = Sieve(build_catalogue(modules)).get_view(Caller(credential, "bench@localhost", "user", everything))
-    return count(build_definitions(view)["tools"]) + count(build_instructions(view))
+    return count(build_definitions(view, has_tasks=True)["tools"]) + count(build_instructions(view))
 
 
 def count(value: object) -> int:

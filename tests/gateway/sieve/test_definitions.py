@@ -40,7 +40,7 @@ def view_of(catalogue: Catalogue, *permissions: str) -> SieveView:
 
 def size(view: SieveView) -> int:
     """Tokens of tools/list and instructions together."""
-    return tokens(orjson.dumps(build_definitions(view)).decode()) + tokens(build_instructions(view))
+    return tokens(orjson.dumps(build_definitions(view, has_tasks=True)).decode()) + tokens(build_instructions(view))
 
 
 def named(catalogue: Catalogue, lines: dict[str, str]) -> Catalogue:

@@ -1,0 +1,182 @@
+"""Turning a checked call into a job: a mandate of the broker's, then the queue, and nothing is answered before both are
+durable. Whoever calls without tasks waits for its end for a while."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from broker.interface import CredentialRefusal, Mandate, MandateBroker, MandatePurpose, MandateRequest, RefusalReason
+from core.errors import Unavailable
+from core.secret import Secret
+from gateway.catalogue import CatalogueTool
+from gateway.mcp.request_context import ConfirmationQuestion, RequestContext, Result
+from gateway.meta_tools.results import build_error_result, build_value_result
+from gateway.results.budget import choose_budget
+from gateway.tasks.own_jobs import OwnJobs
+from gateway.tasks.stored_call import StoredCall, encode_call
+from jobs.job import MAX_TITLE, Job, NewJob
+from jobs.queue import JobQueue
+
+CALL, BATCH = "call", "batch"
+"""The kinds of these jobs, for each of which a worker has the same handler."""
+DEFAULT_LIFETIME = timedelta(hours=1)
+MIN_LIFETIME, MAX_LIFETIME = timedelta(minutes=1), timedelta(days=7)
+"""How long a result may be kept. What a client asks for is moved into these limits, and it is told."""
+MANDATE_LIFETIME = timedelta(hours=24)
+"""The latest end of a job, which may wait for its turn; its mandate ends with it."""
+MAX_ATTEMPTS = 3
+ASKING_SECONDS = 5.0
+"""Seconds that a call waits before it answers with a task, where the tool may ask the person something first."""
+ANSWER_MARGIN_SECONDS = 2.0
+"""Seconds before a call's own deadline by which it answers that its job goes on."""
+TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
+NO_JOB = "this does not run as a job, and is answered at once: call it as it is"
+NO_SUBJECT = "no credential of yours is available here; call the tool from an MCP client"
+
+
+@dataclass(frozen=True, slots=True)
+class DeferredWork:
+    """A call of `call` or `batch` that has passed all checks. `tools` are those that it may run."""
+
+    kind: str
+    arguments: dict[str, Any]
+    tools: Sequence[CatalogueTool]
+    title: str
+
+
+def build_call_work(tool: CatalogueTool, params: dict[str, Any]) -> DeferredWork:
+    """Build the work of one tool."""
+    arguments = {"module": tool.module, "tool_name": tool.name, "params": params}
+    return DeferredWork(CALL, arguments, (tool,), f"{tool.owner.title}: {tool.tool.title}")
+
+
+class JobStarter:
+    """Starts jobs in the presence of their caller. `patience` is how long a call waits for its job (seconds)."""
+
+    def __init__(
+        self,
+        queue: JobQueue,
+        mandates: MandateBroker,
+        jobs: OwnJobs,
+        *,
+        patience: float,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._queue = queue
+        self._mandates = mandates
+        self._jobs = jobs
+        self._patience = patience
+        self._now = now
+
+    async def run(self, request: RequestContext, work: DeferredWork) -> Result:
+        """Start a job, and answer as the request wants it: at once, or with the job's result if it ends in time.
+
+        Raises:
+            core.errors.LimitReached: too many jobs wait.
+            core.errors.Unavailable: broker or database are away.
+        """
+        deferral = request.deferral
+        assert deferral is not None
+        request.turn.release()
+        lifetime = DEFAULT_LIFETIME if deferral.lifetime is None else deferral.lifetime
+        job = await self._start(request, work, min(max(lifetime, MIN_LIFETIME), MAX_LIFETIME))
+        if not isinstance(job, Job):
+            return build_error_result(job)
+        if deferral.describe_job is None:
+            return await self._wait(request, job, self._patience) or _build_waiting_result(job, request)
+        # What the tool asks the person is asked before its task is told of (SEP-2663, Task Creation).
+        result = await self._wait(request, job, ASKING_SECONDS) if request.confirmations is not None else None
+        return result or deferral.describe_job(job)
+
+    async def _wait(self, request: RequestContext, job: Job, seconds: float) -> Result | None:
+        """Wait for a job, and return what its call would have returned; None where that is still to come."""
+        end = min(asyncio.get_running_loop().time() + seconds, request.deadline - ANSWER_MARGIN_SECONDS)
+        current = await self._jobs.wait_for_end(request, job, end)
+        if request.authority.ended:
+            return build_error_result(f"the result is withheld: {request.authority.ended}")
+        if current is None or not current.state.is_final:
+            return None
+        answer = await self._jobs.load_answer(request.caller, current)
+        if isinstance(answer, str):
+            return build_error_result(answer)
+        if answer.question is not None and request.confirmations is not None:
+            asked = answer.question
+            return request.confirmations.build_request(ConfirmationQuestion(asked.message, asked.label, asked.instead))
+        return answer.build_result()
+
+    async def _start(self, request: RequestContext, work: DeferredWork, lifetime: timedelta) -> Job | str:
+        """Start a job; the text of an error where that is not possible."""
+        if not isinstance(subject := request.subject, Secret):
+            return NO_SUBJECT
+        built_in = self._jobs.get_view(request.caller).built_in
+        tools = tuple(sorted({(tool.module, tool.name) for tool in work.tools if tool.module not in built_in}))
+        if not tools:
+            return NO_JOB
+        job_id, title = uuid4(), work.title[:MAX_TITLE]
+        mandate = await self._mandates.create_mandate(
+            MandateRequest(subject, MandatePurpose.JOB, job_id, title, tools, self._now() + MANDATE_LIFETIME)
+        )
+        if isinstance(mandate, CredentialRefusal):
+            return _explain_refusal(mandate)
+        module, tool = tools[0] if work.kind == CALL else ("", "")
+        given = None if request.confirmations is None else request.confirmations.get_given_answer()
+        call = StoredCall(
+            work.kind,
+            work.arguments,
+            tools,
+            request.short_text,
+            request.client_name,
+            request.trace,
+            choose_budget(request),
+            may_ask=request.confirmations is not None,
+            answered="" if given is None else given.digest.hex(),
+            outcome="" if given is None else given.outcome,
+        )
+        credential = request.caller.credential
+        job = NewJob(
+            credential.tenant_id,
+            credential.user_id,
+            job_id,
+            work.kind,
+            module,
+            tool,
+            title,
+            encode_call(call),
+            lifetime=lifetime,
+            max_attempts=MAX_ATTEMPTS if all(_may_run_twice(one) for one in work.tools) else 1,
+            mandate_id=mandate.id,
+            client=credential.client or credential.id,
+        )
+        return await self._enqueue(job, mandate)
+
+    async def _enqueue(self, job: NewJob, mandate: Mandate) -> Job:
+        try:
+            return await self._queue.enqueue(job)
+        except BaseException:
+            # Nobody was told of the job. Where it was added none the less, it ends without its mandate.
+            with contextlib.suppress(Unavailable):
+                await asyncio.shield(self._mandates.end_mandate(mandate.reference))
+            raise
+
+
+def _may_run_twice(tool: CatalogueTool) -> bool:
+    return tool.read_only or tool.tool.hints.idempotent
+
+
+def _explain_refusal(refusal: CredentialRefusal) -> str:
+    if refusal.reason is RefusalReason.TOO_MANY:
+        return TOO_MANY_MANDATES
+    return "your permissions have just changed; call get_module_schema again"
+
+
+def _build_waiting_result(job: Job, request: RequestContext) -> Result:
+    note = (
+        "This takes longer than a call may. It goes on as a job; its result is kept: wait for it with the tool "
+        "wait_for_job of the module jobs"
+    )
+    described = {"job_id": str(job.id), "title": job.title, "note": note}
+    return build_value_result({"job": described}, short=request.short_text)

@@ -1,0 +1,114 @@
+"""The caller's own jobs: found by their ids, waited for, and their answers. A job of somebody else is as one that was
+made up."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from uuid import UUID
+
+import msgspec
+
+from broker.interface import MandateBroker, MandateReference
+from core.caller import Caller
+from core.errors import Unavailable
+from core.sealed_records import UnreadableRecord
+from gateway.auth.tool_scopes import has_scope
+from gateway.mcp.request_context import ReportProgress, RequestContext
+from gateway.sieve.sieve import SieveView
+from gateway.tasks.stored_call import StoredAnswer, ToolNames, decode_answer
+from jobs.job import Job, JobError, JobState
+from jobs.queue import JobQueue
+from modules.kit import OUTCOME_UNKNOWN
+
+ID_LENGTH = 36
+LOOK_SECONDS = 2.0
+"""Seconds after which whoever waits looks whether the caller may still do so."""
+WITHHELD = "the result is withheld: you may not use a tool of this job any more"
+UNREADABLE = "the result cannot be read any more: another key or version of MCPist has kept it"
+_TEXTS: Mapping[str, str] = {
+    JobError.WORKER_LOST: "the job failed: whatever ran it was lost each time",
+    JobError.OUTCOME_UNKNOWN: f"the job was cut off; {OUTCOME_UNKNOWN}",
+    JobError.RESULT_TOO_LARGE: "the job ran, but its result is too large to be kept; ask for less at a time",
+    JobError.TIMED_OUT: "the job took too long and was stopped",
+}
+
+
+class OwnJobs:
+    """Jobs of whoever asks."""
+
+    def __init__(self, queue: JobQueue, mandates: MandateBroker, get_view: Callable[[Caller], SieveView]) -> None:
+        self._queue = queue
+        self._mandates = mandates
+        self.get_view = get_view
+
+    async def find(self, caller: Caller, job_id: str) -> Job | None:
+        """Find a job by its id as a client sends it; None where the caller has none of that id."""
+        parsed = parse_job_id(job_id)
+        return None if parsed is None else await self._queue.find_job(caller.tenant_id, caller.user_id, parsed)
+
+    async def cancel(self, caller: Caller, job_id: str) -> Job | None:
+        """Ask for the end of a job; None where the caller has none of that id."""
+        parsed = parse_job_id(job_id)
+        job = None if parsed is None else await self._queue.cancel_job(caller.tenant_id, caller.user_id, parsed)
+        if job is not None and job.started_at is None and job.state.is_final and job.mandate_id is not None:
+            with contextlib.suppress(Unavailable):  # it ends by itself, later; that of a job that runs, with its run
+                await self._mandates.end_mandate(MandateReference(job.mandate_id, job.id))
+        return job
+
+    async def list(self, caller: Caller, *, before: UUID | None, limit: int) -> Sequence[Job]:
+        """List jobs, the newest first, or those older than the job `before`."""
+        return await self._queue.list_jobs(caller.tenant_id, caller.user_id, before=before, limit=limit)
+
+    async def wait_for_end(self, request: RequestContext, job: Job, end: float) -> Job | None:
+        """Wait until the job ends, with its progress, but not beyond `end` (the event loop's time), nor longer than the
+        caller counts. Return how it stands then; None where it is gone."""
+        loop = asyncio.get_running_loop()
+        current: Job | None = job
+        while current is not None and not current.state.is_final and not request.authority.ended:
+            await _report(request.report_progress, current)
+            if (left := end - loop.time()) <= 0:
+                return current
+            current = await self._queue.wait_for_change(current, min(left, LOOK_SECONDS))
+        return current
+
+    async def load_answer(self, caller: Caller, job: Job) -> StoredAnswer | str:
+        """Load the answer of a job that has ended; a text says why there is none, or none for this caller."""
+        try:
+            stored = await self._queue.load_result(job.tenant_id, job.user_id, job.id)
+            answer = None if stored is None else decode_answer(stored)
+        except (UnreadableRecord, msgspec.DecodeError):
+            return UNREADABLE
+        if answer is None:
+            return explain_missing_answer(job)
+        return answer if self._may_see(caller, answer.tools) else WITHHELD
+
+    def _may_see(self, caller: Caller, tools: ToolNames) -> bool:
+        """Check whether the caller may use all tools of which an answer shows something, with their credential."""
+        view = self.get_view(caller)
+        found = [view.find(*names) for names in tools]
+        return all(tool is not None and has_scope(caller, tool) for tool in found)
+
+
+def parse_job_id(text: str) -> UUID | None:
+    """Parse the id of a job, which has one form only."""
+    if len(text) != ID_LENGTH:
+        return None
+    try:
+        parsed = UUID(text)
+    except ValueError:
+        return None
+    return parsed if str(parsed) == text else None
+
+
+def explain_missing_answer(job: Job) -> str:
+    """Explain why a job that has ended has no answer."""
+    if job.state is JobState.CANCELLED:
+        return "the job was cancelled"
+    if job.state is JobState.UNKNOWN:
+        return _TEXTS[JobError.OUTCOME_UNKNOWN]
+    return _TEXTS.get(job.error, "the job failed inside MCPist")
+
+
+async def _report(report: ReportProgress | None, job: Job) -> None:
+    if report is not None and job.progress is not None:
+        await report(job.progress, job.total, job.message)

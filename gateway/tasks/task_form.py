@@ -1,0 +1,62 @@
+"""What both forms of tasks have in common: times, the words of a state, and refusals."""
+
+from datetime import datetime
+from typing import Any
+
+from gateway.mcp.jsonrpc import INVALID_PARAMS
+from gateway.mcp.request_context import Params, ProtocolError
+from gateway.tasks.own_jobs import explain_missing_answer
+from jobs.job import Job, JobState
+
+POLL_MILLISECONDS = 1_000
+NO_SUCH_TASK = "Invalid params: there is no such task; it was never yours, or its time to live is over"
+"""One text for a task of somebody else, one that is gone, and a made-up one."""
+_QUEUED = "waiting for its turn"
+
+
+def get_task_id(params: Params) -> str:
+    """Return the task that a request names.
+
+    Raises:
+        ProtocolError: it names none.
+    """
+    task_id = params.get("taskId")
+    if not isinstance(task_id, str):
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: taskId must be a string")
+    return task_id
+
+
+def require_job(job: Job | None) -> Job:
+    """Return the job of a task.
+
+    Raises:
+        ProtocolError: there is none.
+    """
+    if job is None:
+        raise ProtocolError(INVALID_PARAMS, NO_SUCH_TASK)
+    return job
+
+
+def describe_times(job: Job) -> dict[str, Any]:
+    """Describe when a task began and was last changed (ISO 8601)."""
+    return {"createdAt": _format_time(job.created_at), "lastUpdatedAt": _format_time(job.updated_at)}
+
+
+def compute_ttl(job: Job) -> int:
+    """Compute the milliseconds from a task's beginning until it may be gone."""
+    return round((job.expires_at - job.created_at).total_seconds() * 1000)
+
+
+def describe_status(job: Job) -> dict[str, str]:
+    """Describe what a person or model may read about the state; nothing where there is nothing to say."""
+    if job.state is JobState.SUCCEEDED:
+        return {}
+    if job.state.is_final:
+        message = explain_missing_answer(job) if job.error or job.state is not JobState.FAILED else ""
+    else:
+        message = job.message or (_QUEUED if job.state is JobState.QUEUED else "")
+    return {"statusMessage": message} if message else {}
+
+
+def _format_time(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
