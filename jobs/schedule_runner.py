@@ -1,6 +1,7 @@
 """Makes jobs of schedules that are due. Every worker does; of several, one makes each job."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from core.sealed_records import RecordSealer, UnreadableRecord
 from jobs import queue, schedules
 from jobs.schedule_times import ScheduleRule
 
-LOOK_SECONDS = 5.0
-"""The longest pause between two looks: a schedule that is made meanwhile is late by so much at most."""
+LOOK_SECONDS = 60.0
+"""The longest pause between two looks. A schedule that is made meanwhile ends it, if its announcement is not lost."""
+RETRY_SECONDS = 5.0
 SHORTEST_PAUSE_SECONDS = 1.0
 MOST_AT_ONCE = 50
 
@@ -65,18 +67,26 @@ class ScheduleRunner:
         self._database = database
         self._sealer = sealer
         self._verify = verify
+        self._is_changed = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look at once: a schedule was made or resumed."""
+        self._is_changed.set()
 
     async def run(self) -> None:
         """Look for schedules that are due, again and again."""
         while True:
+            self._is_changed.clear()
             try:
                 pause = await self.take_turn()
                 report_turn(failed=False)
             except (Unavailable, asyncpg.PostgresError) as error:
                 report_turn(failed=True)
                 log.warning("schedules wait", extra={"event": "schedules_wait", "error": type(error).__name__})
-                pause = LOOK_SECONDS
-            await asyncio.sleep(pause)
+                pause = RETRY_SECONDS
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._is_changed.wait()
 
     async def take_turn(self) -> float:
         """Make a job of each schedule that is due; return the seconds until the next look.

@@ -30,6 +30,7 @@ from jobs.worker_store import WorkerStore, read_claimed, read_outlook
 
 READY_CHANNEL = "mcpist_job_ready"
 CANCEL_CHANNEL = "mcpist_job_cancelled"
+SCHEDULE_CHANNEL = "mcpist_schedule"
 PRUNE_SECONDS = 300.0
 PRUNE_ROWS = 1000
 COMMAND_SECONDS = 3.0
@@ -72,6 +73,7 @@ class JobWorker:
         timing: WorkerTiming | None = None,
         clock: Callable[[], float] = time.monotonic,
         count_ended: Callable[[JobState], object] = lambda _state: None,
+        wake_schedules: Callable[[], object] = lambda: None,
     ) -> None:
         self.id = uuid4()
         self._address = address
@@ -82,6 +84,7 @@ class JobWorker:
         self._timing = timing or WorkerTiming()
         self._clock = clock
         self._count_ended = count_ended
+        self._wake_schedules = wake_schedules
         self._connection: Any = None
         self._wake = asyncio.Event()
         self._runs: dict[UUID, JobRun] = {}
@@ -185,7 +188,7 @@ class JobWorker:
             return
         connection = await connect(self._address, timeout=COMMAND_SECONDS, command_timeout=COMMAND_SECONDS)
         self._connection = connection
-        for channel in (READY_CHANNEL, CANCEL_CHANNEL):
+        for channel in (READY_CHANNEL, CANCEL_CHANNEL, SCHEDULE_CHANNEL):
             await connection.add_listener(channel, self._on_announcement)
         connection.add_termination_listener(self._on_disconnect)
         self._look_at = float("-inf")  # what was announced before is found by looking
@@ -197,6 +200,8 @@ class JobWorker:
         if channel == READY_CHANNEL:
             if len(self._runs) < self._limits.jobs:
                 self._wake.set()
+        elif channel == SCHEDULE_CHANNEL:
+            self._wake_schedules()
         else:
             self._stop_cancelled(str(payload))
 

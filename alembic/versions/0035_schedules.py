@@ -71,6 +71,20 @@ CREATE TRIGGER check_limit BEFORE INSERT ON jobs.schedules
     FOR EACH ROW EXECUTE FUNCTION jobs.check_schedule_limit();
 """
 
+# Whoever has a schedule run earlier than the workers know wakes them.
+ANNOUNCE = """
+CREATE FUNCTION jobs.announce_schedule() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pg_notify('mcpist_schedule', '');
+    RETURN NULL;
+END $$;
+CREATE TRIGGER announce_new AFTER INSERT ON jobs.schedules
+    FOR EACH ROW EXECUTE FUNCTION jobs.announce_schedule();
+CREATE TRIGGER announce_resumed AFTER UPDATE OF state ON jobs.schedules
+    FOR EACH ROW WHEN (NEW.state = 'active' AND OLD.state = 'paused') EXECUTE FUNCTION jobs.announce_schedule();
+"""
+
 # What is due and does not wait for its last run, and the seconds until something is due: of nothing, null.
 DUE = """
 CREATE FUNCTION jobs.due_schedules(most integer)
@@ -135,7 +149,7 @@ OF_WORKERS = (
 
 DOWN = """
 DROP TABLE jobs.schedules;
-DROP FUNCTION jobs.check_schedule_limit(), jobs.due_schedules(integer), jobs.seconds_until_schedule(),
+DROP FUNCTION jobs.check_schedule_limit(), jobs.announce_schedule(), jobs.due_schedules(integer), jobs.seconds_until_schedule(),
     jobs.run_schedule(uuid, uuid, timestamptz, timestamptz, uuid, bytea),
     jobs.skip_schedule(uuid, uuid, timestamptz, timestamptz), jobs.end_schedule(uuid, uuid, text);
 ALTER TABLE jobs.jobs DROP COLUMN schedule_id;
@@ -143,7 +157,7 @@ ALTER TABLE jobs.jobs DROP COLUMN schedule_id;
 
 
 def upgrade() -> None:
-    for script in (TABLES, LIMIT, DUE):
+    for script in (TABLES, LIMIT, ANNOUNCE, DUE):
         run_script(op.get_bind(), script)
     for function in OF_WORKERS:
         op.execute(f"GRANT EXECUTE ON FUNCTION jobs.{function} TO mcpist_worker")

@@ -40,6 +40,7 @@ async def run_job_worker(
         return
     async with open_role_database(deployment, WORKER_ROLE, max_connections=WORKER_CONNECTIONS) as database:
         store, sealer = WorkerStore(database), RecordSealer(deployment.digest_key)
+        schedules = ScheduleRunner(database, sealer, verify_mandate)
         worker = JobWorker(
             deployment.get_role_address(WORKER_ROLE),
             store,
@@ -47,9 +48,9 @@ async def run_job_worker(
             handlers,
             limits=_build_limits(settings),
             count_ended=metrics.count_job,
+            wake_schedules=schedules.wake,
         )
         _register_metrics(metrics, worker, store)
-        schedules = ScheduleRunner(database, sealer, verify_mandate)
         async with (
             run_in_background("running jobs", worker.run()),
             run_in_background("running schedules", schedules.run()),
