@@ -30,7 +30,7 @@ from jobs.worker_store import WorkerStore, read_claimed, read_outlook
 
 READY_CHANNEL = "mcpist_job_ready"
 CANCEL_CHANNEL = "mcpist_job_cancelled"
-PRUNE_SECONDS = 60.0
+PRUNE_SECONDS = 300.0
 PRUNE_ROWS = 1000
 COMMAND_SECONDS = 3.0
 
@@ -175,7 +175,7 @@ class JobWorker:
         if woken and not self._is_draining:
             await self._claim()
         if now >= self._prune_at:
-            is_all = await self._store.prune(PRUNE_ROWS) < PRUNE_ROWS
+            is_all = await self._connection.fetchval(worker_store.PRUNE, PRUNE_ROWS) < PRUNE_ROWS
             self._prune_at = now + (PRUNE_SECONDS if is_all else self._timing.poll)
         report_turn(failed=False)
         self._logged_error = ""

@@ -21,7 +21,7 @@ _REPORT = "SELECT jobs.report_progress($1, $2, $3, $4, $5, $6, $7)"
 _FINISH = "SELECT jobs.finish($1, $2, $3, $4, $5, $6, $7)"
 _GIVE_BACK = "SELECT jobs.give_back($1, $2, $3, $4, $5, $6)"
 _END_RESTORED = "SELECT jobs.end_restored()"
-_PRUNE = "SELECT jobs.prune($1)"
+PRUNE = "SELECT jobs.prune($1)"
 _FIGURES = "SELECT * FROM jobs.figures()"
 
 
@@ -113,10 +113,6 @@ class WorkerStore:
     async def end_restored(self) -> int:
         """End every job that has not ended: this database was restored, and what is in it may have run since."""
         return await self._database.call(_END_RESTORED)
-
-    async def prune(self, most: int) -> int:
-        """Delete at most `most` jobs whose time to live has ended; return how many."""
-        return await self._database.call(_PRUNE, most)
 
     async def load_figures(self) -> QueueFigures:
         """Load depth and age of the queue."""
