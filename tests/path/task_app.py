@@ -40,7 +40,10 @@ class Workshop:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
     def module(self) -> Module:
-        tools = (self._make(), self._watch(), self._build(), self._fail(), self._crash(), self._ask(), self._look())
+        tools = (
+            self._make(), self._watch(), self._build(), self._keep(), self._fail(), self._crash(), self._ask(),
+            self._look(),
+        )  # fmt: skip
         return Module("workshop", "Workshop", "Tools that take long.", frozenset({"workshop"}), tools)
 
     def _make(self) -> Tool:
@@ -75,6 +78,21 @@ class Workshop:
             return Made(made="house")
 
         return build
+
+    def _keep(self) -> Tool:
+        @tool(hints=WRITES, scopes=["workshop"], execution=Execution.ASYNC)
+        async def keep(context: Context) -> Made:
+            """Write something down, then build until told to stop."""
+            await context.documents.put("plan", "a house")
+            self.started.set()
+            try:
+                await self.resume.wait()
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
+            return Made(made="plan")
+
+        return keep
 
     def _fail(self) -> Tool:
         @tool(hints=READS, scopes=["workshop"], execution=Execution.ASYNC)

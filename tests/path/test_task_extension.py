@@ -9,6 +9,7 @@ import pytest
 
 from core.audit.event import AuditEventKind
 from gateway.tasks.task_form import NO_SUCH_TASK
+from jobs import job_run
 from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of, open_task_app
 from tests.path.test_core_tasks import MADE_UP
 from tests.path.test_taking_effect import suspend_user
@@ -109,6 +110,19 @@ async def test_cancelling_is_acknowledged_each_time(app: TaskApp) -> None:
         await asyncio.wait_for(app.workshop.cancelled.wait(), 10)
         assert (await ended(app, task_id))["status"] == "cancelled"
         assert (await app.modern("tasks/cancel", taskId=task_id)).result["resultType"] == "complete"
+
+
+async def test_what_has_changed_something_is_not_cut(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_run, "GRACE_SECONDS", 0.1)
+    async with app.worker():
+        task_id = (await app.start_modern("keep")).result["taskId"]
+        await asyncio.wait_for(app.workshop.started.wait(), 5)
+        await app.modern("tasks/cancel", taskId=task_id)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(app.workshop.cancelled.wait(), 0.5)
+        app.workshop.resume.set()
+        task = await ended(app, task_id)
+    assert (task["status"], task["result"]["structuredContent"]["made"]) == ("completed", "plan")
 
 
 async def test_an_update_is_acknowledged(app: TaskApp) -> None:
