@@ -149,8 +149,8 @@ OF_WORKERS = (
 
 DOWN = """
 DROP TABLE jobs.schedules;
-DROP FUNCTION jobs.check_schedule_limit(), jobs.announce_schedule(), jobs.due_schedules(integer), jobs.seconds_until_schedule(),
-    jobs.run_schedule(uuid, uuid, timestamptz, timestamptz, uuid, bytea),
+DROP FUNCTION jobs.check_schedule_limit(), jobs.announce_schedule(), jobs.due_schedules(integer),
+    jobs.seconds_until_schedule(), jobs.run_schedule(uuid, uuid, timestamptz, timestamptz, uuid, bytea),
     jobs.skip_schedule(uuid, uuid, timestamptz, timestamptz), jobs.end_schedule(uuid, uuid, text);
 ALTER TABLE jobs.jobs DROP COLUMN schedule_id;
 """

@@ -17,6 +17,7 @@ from jobs.schedule_runner import LOOK_SECONDS, SHORTEST_PAUSE_SECONDS, ScheduleR
 from jobs.schedule_times import ScheduleRule
 from jobs.schedules import MAX_SCHEDULES, NewSchedule, Overlap, Schedule, Schedules, ScheduleState
 from tests.jobs.harness import Plant
+from tests.support.eventually import within
 from tests.support.postgres import MadeTenant
 
 MakeTenant = Callable[..., Awaitable[MadeTenant]]
@@ -205,6 +206,21 @@ async def test_a_schedule_that_was_moved_on_meanwhile_makes_no_job(office: Offic
     assert await office.jobs(schedule) == []
 
 
+async def test_a_schedule_that_is_made_wakes_the_runner(office: Office, make_tenant: MakeTenant) -> None:
+    tenant, runner = await make_tenant(), office.create_runner()
+    async with office.plant.run_worker(wake_schedules=runner.wake) as worker:
+        running = asyncio.create_task(runner.run())
+        while not worker.is_connected:
+            await asyncio.sleep(0)
+        schedule = await office.create(tenant, next_run_at=START)
+        await within(10, lambda: _has_jobs(office, schedule))
+        await office.schedules.pause(schedule)
+        await office.set_time(START + timedelta(hours=2))
+        await office.schedules.resume(schedule, START + timedelta(hours=2))
+        await within(10, lambda: _has_jobs(office, schedule, 2))
+        running.cancel()
+
+
 async def test_nobody_else_sees_or_changes_it(office: Office, make_tenant: MakeTenant) -> None:
     tenant, other = await make_tenant(users=2), await make_tenant()
     schedule = await office.create(tenant)
@@ -251,6 +267,10 @@ async def test_limits_of_a_schedule(office: Office, make_tenant: MakeTenant) -> 
     runner = office.create_runner()
     assert [await runner.take_turn() for _ in range(3)] == [0, 0, LOOK_SECONDS]
     assert len(await office.plant.queue.list_jobs(tenant.id, tenant.users[0])) == MAX_SCHEDULES
+
+
+async def _has_jobs(office: Office, schedule: Schedule, number: int = 1) -> bool:
+    return len(await office.jobs(schedule)) == number
 
 
 def _as(schedule: Schedule, tenant_id: UUID, user_id: UUID) -> Schedule:

@@ -36,6 +36,7 @@ async def ask(app: TaskApp, name: str, person: Person | None = None, **params: A
 async def make_due(app: TaskApp) -> None:
     async with app.product.database.admin_connection() as admin:
         await admin.execute("UPDATE jobs.schedules SET next_run_at = clock_timestamp() WHERE state = 'active'")
+        await admin.execute("SELECT pg_notify('mcpist_schedule', '')")
 
 
 async def agree(app: TaskApp, person: Person) -> None:
