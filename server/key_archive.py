@@ -143,7 +143,7 @@ def write_key_files(home: Path, files: Mapping[str, str]) -> None:
         Conflict: one is there with other content; nothing was written.
         Invalid: the archive names a file that belongs to no data folder.
     """
-    keys = (VAULT_KEYS_FILE, PEPPERS_FILE, DIGEST_KEY_FILE, GATEWAYS_FILE, CONSOLES_FILE)
+    keys = (VAULT_KEYS_FILE, PEPPERS_FILE, DIGEST_KEY_FILE, GATEWAYS_FILE, CONSOLES_FILE, WORKERS_FILE)
     known = {f"{KEYS_FOLDER}/{name}" for name in keys}
     if unknown := sorted(files.keys() - known - {IDENTITY_FILE, NOTICES_FILE}):
         raise Invalid(

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 import msgspec
@@ -109,7 +109,8 @@ class RequestContext(msgspec.Struct, eq=False):
 
     `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
     process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `max_tokens` is what
-    the call says of the size of its result; 0 where it says nothing.
+    the call says of the size of its result; 0 where it says nothing. What is kept of a larger one is kept until
+    `keep_until` at least.
     """
 
     authority: Authority
@@ -128,6 +129,7 @@ class RequestContext(msgspec.Struct, eq=False):
     turn: AnyTurn = FREE_TURN
     deferral: Deferral | None = None
     max_tokens: int = 0
+    keep_until: datetime | None = None
 
     @property
     def caller(self) -> Caller:

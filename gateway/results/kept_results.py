@@ -92,13 +92,15 @@ class KeptResults:
     async def _keep(self, request: RequestContext, tool: CatalogueTool | None, content: bytes) -> dict[str, Any]:
         """Keep a result; return how it is described: its handle, or that there is none."""
         caller, expires_at = request.caller, self._store.expires_at
+        if request.keep_until is not None:
+            expires_at = max(expires_at, request.keep_until)
         if tool is None or len(content) > MAX_RESULT_BYTES:
             return {"note": NOT_KEPT}
         handle, sealed = await work_on(len(content), lambda: self._store.seal(caller.tenant_id, content))
         try:
             credential_id = await self._vendors.get_credential_id(request, tool)
             source = ResultSource(tool.module, tool.name, credential_id, tool.owner.vendor is not None)
-            kept = await self._store.keep(caller.tenant_id, caller.user_id, source, handle, sealed)
+            kept = await self._store.keep(caller.tenant_id, caller.user_id, source, handle, sealed, expires_at)
         except (ToolError, Unavailable):
             kept = False
         if not kept:

@@ -1,6 +1,5 @@
 """Parts of a kept result: a range of what is at a path, columns of its items, and where a text is found in it."""
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, cast
@@ -68,8 +67,7 @@ def search(value: Any, text: str, path_text: str, start: int, budget: int) -> di
         ToolError: the path is none or leads nowhere.
     """
     path = parse_path(path_text)
-    pattern = re.compile(re.escape(text), re.IGNORECASE)
-    matches = list(islice(_find_matches(select(value, path), path, pattern), MAX_MATCHES))
+    matches = list(islice(_find_matches(select(value, path), path, _fold(text)), MAX_MATCHES))
 
     def build(tokens: int) -> dict[str, Any]:
         shown: list[dict[str, Any]] = []
@@ -143,7 +141,7 @@ def _find_next(fitter: Fitter, path: Path, shown: int, total: int | None) -> int
     return shown if total is not None and shown < total else None
 
 
-def _find_matches(value: Any, path: Path, pattern: re.Pattern[str]) -> Iterator[dict[str, Any]]:
+def _find_matches(value: Any, path: Path, folded: str) -> Iterator[dict[str, Any]]:
     """Find matches in depth-first order, without recursion: a value may be nested deeply."""
     pending: list[tuple[Any, Path]] = [(value, path)]
     while pending:
@@ -155,18 +153,25 @@ def _find_matches(value: Any, path: Path, pattern: re.Pattern[str]) -> Iterator[
             children = cast("list[Any]", node)
             pending.extend((child, (*place, at)) for at, child in reversed(list(enumerate(children))))
         elif isinstance(node, str):
-            yield from _find_in_text(node, place, pattern)
-        elif node is not None and pattern.search(str(node)):
+            yield from _find_in_text(node, place, folded)
+        elif node is not None and folded in _fold(str(node)):
             yield {"path": format_path(place), "text": str(node)}
 
 
-def _find_in_text(text: str, path: Path, pattern: re.Pattern[str]) -> Iterator[dict[str, Any]]:
+def _find_in_text(text: str, path: Path, folded: str) -> Iterator[dict[str, Any]]:
     """Find the matches in one text, one for what is shown together."""
-    shown_to = -1
-    for match in pattern.finditer(text):
-        if match.start() < shown_to:
-            continue
-        start, end = max(0, match.start() - EXCERPT), min(len(text), match.end() + EXCERPT)
-        shown_to = end
+    within, at = _fold(text), 0
+    while (at := within.find(folded, at)) >= 0:
+        start, end = max(0, at - EXCERPT), min(len(text), at + len(folded) + EXCERPT)
+        at = end
         place = {} if start == 0 and end == len(text) else {"at": start}
         yield {"path": format_path(path), **place, "text": text[start:end]}
+
+
+def _fold(text: str) -> str:
+    """Write letters alike, with as many characters as before. `str.find` takes linear time; a regular expression that
+    ignores case compares a long text at each place."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(low if len(low := character.lower()) == 1 else character for character in text)

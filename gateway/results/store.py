@@ -52,10 +52,16 @@ class ResultStore:
         return handle, self._sealer.seal(tenant_id, KIND, handle.id, content, handle.key)
 
     async def keep(
-        self, tenant_id: UUID, user_id: UUID, source: ResultSource, handle: ResultHandle, sealed: bytes
+        self,
+        tenant_id: UUID,
+        user_id: UUID,
+        source: ResultSource,
+        handle: ResultHandle,
+        sealed: bytes,
+        expires_at: datetime,
     ) -> bool:
-        """Keep a sealed result. False where its credential is gone: whoever disconnects an account ends what was read
-        with it.
+        """Keep a sealed result until `expires_at`. False where its credential is gone: whoever disconnects an account
+        ends what was read with it.
 
         Raises:
             core.errors.Unavailable: the database is away.
@@ -64,7 +70,7 @@ class ResultStore:
         async with self._database.personal(tenant_id, user_id) as work:
             stored = (handle.id, source.module, source.tool, source.credential_id, source.untrusted, sealed)
             try:
-                await work.execute(_INSERT, *stored, now, now + self._lifetime)
+                await work.execute(_INSERT, *stored, now, expires_at)
             except asyncpg.ForeignKeyViolationError:
                 return False
             await work.execute(_MAKE_ROOM, now, MAX_KEPT, MAX_KEPT_BYTES)

@@ -129,6 +129,7 @@ class CallJobHandler:
             short_text=call.short_text,
             changes=JobChanges(report=report),
             max_tokens=call.max_tokens,
+            keep_until=job.expires_at,
         )
 
 

@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Mapping
 
 from core.concurrency.background import run_in_background
 from core.config.settings import Settings
+from core.database_login import LoginRefused
+from core.db import Database
 from core.errors import Unavailable
 from core.observability.metrics import Metrics
 from core.sealed_records import RecordSealer
@@ -39,6 +41,7 @@ async def run_job_worker(
         yield
         return
     async with open_role_database(deployment, WORKER_ROLE, max_connections=WORKER_CONNECTIONS) as database:
+        await _check_login(database)
         store, sealer = WorkerStore(database), RecordSealer(deployment.digest_key)
         schedules = ScheduleRunner(database, sealer, verify_mandate)
         worker = JobWorker(
@@ -61,6 +64,20 @@ async def run_job_worker(
                 if len(worker):
                     log.info("stopping: waiting for jobs", extra={"event": "jobs_draining", "jobs": len(worker)})
                 await asyncio.shield(worker.drain(DRAIN_SECONDS))
+
+
+async def _check_login(database: Database) -> None:
+    """Check that the database knows the worker's password; one that is away may come later.
+
+    Raises:
+        LoginRefused: it does not.
+    """
+    try:
+        await database.ping()
+    except LoginRefused:
+        raise
+    except Unavailable:
+        return
 
 
 def _build_limits(settings: Settings) -> WorkerLimits:

@@ -36,6 +36,7 @@ KEPT = (
     "user_kind",
     "notice",
     "done",
+    "purpose",
     "scopes",
     "state",
     "cause",

@@ -122,6 +122,8 @@ def _evaluated(node: ast.Call, engine: str, module: ModuleType, name: str) -> li
     if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
         place = {"match": 2, "fullmatch": 2, "search": 2, "findall": 2, "finditer": 2}.get(node.func.attr)
         flags += node.args[place : place + 1] if place else []
+    if isinstance(given, ast.Call) and ast.unparse(given.func) == "re.escape":
+        raise AssertionError(f"line {node.lineno}: use str.find, which takes linear time")
     try:
         text = _value(given, module)
     except NameError:  # a comprehension: what it has made is found by its variable

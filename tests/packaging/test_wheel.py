@@ -67,6 +67,7 @@ def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
         "cli",
         "core",
         "gateway",
+        "jobs",
         "modules",
         "server",
     }

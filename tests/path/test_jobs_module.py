@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,20 @@ async def test_a_job_is_waited_for_on_another_gateway(app: TaskApp) -> None:
         assert b'"number":%d' % BIG in answer.body
         failed = (await ask(app, "wait_for_job", job_id=id_of(await app.start("fail")))).value
     assert (failed["state"], failed["is_error"], failed["text"]) == ("failed", True, "the wood is wet")
+
+
+async def test_the_whole_of_a_large_result_is_kept_as_long_as_its_job(app: TaskApp) -> None:
+    text = " ".join(f"word{number}" for number in range(20_000))
+    async with app.worker():
+        job_id = id_of(await app.start("make", ttl=3 * 24 * 3600 * 1000, what=text))
+        ended = (await ask(app, "wait_for_job", job_id=job_id)).value
+    partial = ended["result"]["partial"]
+    day = datetime.fromisoformat(ended["expires_at"]).date()
+    assert datetime.fromisoformat(partial["expires_at"]).date() == day > datetime.now(UTC).date() + timedelta(days=1)
+    rest = await app.node.call(
+        app.ada.token, "results", "search_result", {"handle": partial["handle"], "text": "word19999"}
+    )
+    assert rest.value["total"] == 1
 
 
 async def test_jobs_are_the_caller_s_own_and_need_no_role(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -378,8 +378,8 @@ async def test_it_ends_with_the_connection(app: BrokerHarness, hands: Hands) -> 
 async def test_a_refreshed_or_replaced_key_does_not_end_it(app: BrokerHarness, hands: Hands) -> None:
     ada = await an_ada(app)
     reference = await hands.make(ada)
-    await app.put(ada.tenant_id, ada.own, "the next key")
-    assert (await hands.leased(reference)).access_token == Secret("the next key")
+    await app.put(ada.tenant_id, ada.own, "next-key-of-ada-0123456789")
+    assert (await hands.leased(reference)).access_token == Secret("next-key-of-ada-0123456789")
 
 
 # Consent, use and sweeping ----------------------------------------------------------------------------------------

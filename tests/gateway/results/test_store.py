@@ -49,7 +49,7 @@ async def tenants(make_tenant: Callable[..., Awaitable[MadeTenant]]) -> list[Mad
 
 async def keep(results: ResultStore, tenant: MadeTenant, content: bytes, user: int = 0) -> ResultHandle:
     handle, sealed = results.seal(tenant.id, content)
-    assert await results.keep(tenant.id, tenant.users[user], SOURCE, handle, sealed)
+    assert await results.keep(tenant.id, tenant.users[user], SOURCE, handle, sealed, results.expires_at)
     return handle
 
 
@@ -111,5 +111,5 @@ async def test_nothing_is_kept_of_an_account_that_is_gone(results: ResultStore, 
     """Disconnected between the vendor's answer and the moment in which it is kept."""
     handle, sealed = results.seal(tenants[0].id, b"{}")
     source = SOURCE._replace(credential_id=uuid4())
-    assert not await results.keep(tenants[0].id, tenants[0].users[0], source, handle, sealed)
+    assert not await results.keep(tenants[0].id, tenants[0].users[0], source, handle, sealed, results.expires_at)
     assert await read(results, tenants[0], handle) is None
