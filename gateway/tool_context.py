@@ -3,7 +3,7 @@ credential. And its execution, which is stopped when the caller loses the permis
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import msgspec
@@ -22,6 +22,7 @@ from gateway.vendor_connections import VendorConnections
 from modules.kit import (
     OUTCOME_UNKNOWN,
     ConfirmationOutcome,
+    Context,
     DocumentStore,
     ModuleLog,
     ModuleSettings,
@@ -58,7 +59,6 @@ class ToolContext(msgspec.Struct, eq=False):
 
     @property
     def request(self) -> RequestContext:
-        """The request itself, for the built-in modules alone: it is no part of the kit."""
         return self._request
 
     @property
@@ -103,6 +103,11 @@ class ToolContext(msgspec.Struct, eq=False):
             raise ConfirmationNeeded(question)
         self.confirmation = answer.value
         return answer
+
+
+def get_request(context: Context) -> RequestContext:
+    """Return the request that a tool of a built-in module runs for; other modules see the kit's context only."""
+    return cast("ToolContext", context).request
 
 
 def _clean_question(text: str, limit: int) -> str:

@@ -15,6 +15,7 @@ from broker.interface import CredentialRefusal, MandateReference, RefusalReason
 from core.concurrency.background import report_turn
 from core.db import Database
 from core.errors import Unavailable
+from core.log_events import describe_error
 from core.sealed_records import RecordSealer, UnreadableRecord
 from jobs import queue, schedules
 from jobs.schedule_times import ScheduleRule
@@ -24,6 +25,7 @@ LOOK_SECONDS = 60.0
 RETRY_SECONDS = 5.0
 SHORTEST_PAUSE_SECONDS = 1.0
 MOST_AT_ONCE = 50
+INTERNAL = "internal"
 
 _DUE = "SELECT * FROM jobs.due_schedules($1)"
 _NEXT = "SELECT jobs.seconds_until_schedule()"
@@ -96,7 +98,14 @@ class ScheduleRunner:
         """
         due = [_read_due(row) for row in await self._database.fetch(_DUE, MOST_AT_ONCE)]
         for schedule in due:
-            await self._run_due(schedule)
+            try:
+                await self._run_due(schedule)
+            except (Unavailable, asyncpg.PostgresError):
+                raise
+            except Exception as error:  # noqa: BLE001 a fault of ours, or a time zone that is gone, stops no other one
+                fields = {"schedule": str(schedule.id), **describe_error(error)}
+                log.error("a schedule cannot be run", extra={"event": "schedule_failed", **fields})
+                await self._database.call(_END, schedule.tenant_id, schedule.id, INTERNAL)
         if len(due) == MOST_AT_ONCE:
             return 0
         seconds = await self._database.call(_NEXT)

@@ -15,7 +15,7 @@ from typing import Protocol
 from core.config.settings import Settings
 from core.migrations import preload_migrations
 from server.data_folder import Report, attach_database, has_database, start_database
-from server.deployment import Deployment
+from server.deployment import GATEWAY_ROLE, Deployment
 from server.listen_port import open_port
 from server.listener import watch_stop_signals
 from server.ready import ServerReady
@@ -58,9 +58,9 @@ async def run_gateway(settings: Settings, report: Report, on_ready: OnReady) -> 
     with _pause_garbage_collection(), watch_stop_signals() as stop, open_port(settings) as listener:
         serving = _load_serving()
         if settings.broker_url:
-            from server.standalone import open_gateway_deployment
+            from server.standalone import open_role_deployment
 
-            opening, serve = open_gateway_deployment(settings, report), serving.serve_gateway_alone
+            opening, serve = open_role_deployment(settings, report, GATEWAY_ROLE), serving.serve_gateway_alone
         else:
             opening, serve = attach_database(settings, report), serving.serve_gateway
         async with opening as deployment, serve(settings, deployment, listener) as ready:

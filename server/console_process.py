@@ -40,7 +40,7 @@ from server.listen_port import open_port
 from server.listener import serve_application, wait_drain_delay, watch_stop_signals
 from server.metrics_server import serve_process_metrics
 from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
-from server.standalone import open_console_deployment
+from server.standalone import open_role_deployment
 from server.start_files import load_console_key, load_identity_settings
 from server.wiring.console_proxy import BrokerProxy
 from server.wiring.control_plane import ControlPlane
@@ -69,7 +69,7 @@ async def run_console(settings: Settings, report: Report, on_ready: Callable[[Co
     metrics = Metrics()
     with watch_stop_signals() as stop, open_port(settings) as listener:
         async with (
-            open_console_deployment(settings, report) as deployment,
+            open_role_deployment(settings, report, CONSOLE_ROLE, has_digest_key=False) as deployment,
             open_role_database(deployment, CONSOLE_ROLE, max_connections=CONSOLE_CONNECTIONS) as database,
             open_tracer(settings.tracing, version("mcpist")) as tracer,
             open_console_broker(settings.broker_url, load_console_key(settings), tracer) as broker,

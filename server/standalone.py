@@ -52,7 +52,7 @@ from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, wait_drain_delay, watch_stop_signals
 from server.metrics_server import serve_process_metrics
 from server.postgres.login_errors import explain_refused_entry
-from server.role_database import BROKER_ROLE, CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
+from server.role_database import BROKER_ROLE, open_role_database
 from server.start_files import (
     GATEWAY_KEY_FILE,
     GATEWAYS_FILE,
@@ -97,31 +97,20 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
 
 
 @contextlib.asynccontextmanager
-async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
-    """Open the deployment of a gateway beside a broker; it can open neither the vault nor another role's tables.
+async def open_role_deployment(
+    settings: Settings, report: Report, role: str, *, has_digest_key: bool = True
+) -> AsyncGenerator[Deployment]:
+    """Open the deployment of a process beside a broker: with a database of its own the process can open neither the
+    vault nor another role's tables, and makes no key.
 
     Raises:
-        core.errors.Invalid: MCPIST_DATABASE_URL is not the gateway's own, or the digest key is missing.
+        core.errors.Invalid: MCPIST_DATABASE_URL is not the role's own, or the digest key is missing.
     """
     if settings.database_url is None:
         async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await open_single_role_deployment(settings, GATEWAY_ROLE, make_keys=False)
-
-
-@contextlib.asynccontextmanager
-async def open_console_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
-    """Open the deployment of a control plane beside a broker; it knows no key but its own.
-
-    Raises:
-        core.errors.Invalid: MCPIST_DATABASE_URL is not the control plane's own.
-    """
-    if settings.database_url is None:
-        async with attach_database(settings, report) as deployment:
-            yield deployment
-        return
-    yield await open_single_role_deployment(settings, CONSOLE_ROLE, make_keys=False, has_digest_key=False)
+    yield await _open_single_role_deployment(settings, role, make_keys=False, has_digest_key=has_digest_key)
 
 
 @contextlib.asynccontextmanager
@@ -147,14 +136,14 @@ async def open_remote_broker(settings: Settings, tracer: Tracer = NOOP_TRACER) -
 async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
     url = settings.database_url
     if url is not None and urlsplit(url.reveal()).username == BROKER_ROLE:
-        yield await open_single_role_deployment(settings, BROKER_ROLE, make_keys=True)
+        yield await _open_single_role_deployment(settings, BROKER_ROLE, make_keys=True)
         return
     async with attach_database(settings, report) as deployment:
         await migrate(deployment.admin, deployment.passwords, upgrade=False)
         yield deployment
 
 
-async def open_single_role_deployment(
+async def _open_single_role_deployment(
     settings: Settings, role: str, *, make_keys: bool, has_digest_key: bool = True
 ) -> Deployment:
     """Open a deployment as one role. A wrong login, a pooler in the wrong mode, an older schema or another deployment's

@@ -14,15 +14,14 @@ from core.config.settings import Settings
 from core.errors import Invalid
 from core.http_server.asgi import PathDispatcher
 from core.observability.tracing import Tracer, open_tracer
-from server.data_folder import Report, attach_database
-from server.deployment import Deployment
+from server.data_folder import Report
 from server.health import build_health_routes
 from server.listen_port import open_port
 from server.listener import serve_application, watch_stop_signals
 from server.metrics_server import serve_process_metrics
 from server.role_database import WORKER_ROLE
 from server.serving import run_worker_gateway
-from server.standalone import open_single_role_deployment, warn_of_eavesdroppers
+from server.standalone import open_role_deployment, warn_of_eavesdroppers
 from server.start_files import load_worker_key
 from server.wiring.jobs import run_job_worker
 
@@ -48,7 +47,7 @@ async def run_worker(settings: Settings, report: Report, on_ready: Callable[[Wor
         raise Invalid("mcpist worker would run no job: set MCPIST_JOBS_AT_ONCE to 1 or more")
     with watch_stop_signals() as stop, open_port(settings) as listener:
         async with (
-            _open_deployment(settings, report) as deployment,
+            open_role_deployment(settings, report, WORKER_ROLE) as deployment,
             open_tracer(settings.tracing, version("mcpist")) as tracer,
             run_worker_gateway(settings, deployment, _open_broker(settings, tracer), tracer) as gateway,
             serve_process_metrics(settings, gateway.metrics),
@@ -58,20 +57,6 @@ async def run_worker(settings: Settings, report: Report, on_ready: Callable[[Wor
             on_ready(WorkerReady(f"{settings.public_url}/healthz"))
             await stop.wait()
             gateway.health.drain()
-
-
-@contextlib.asynccontextmanager
-async def _open_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
-    """Open the deployment of a worker beside a broker.
-
-    Raises:
-        core.errors.Invalid: MCPIST_DATABASE_URL is not the worker's own, or the digest key is missing.
-    """
-    if settings.database_url is None:
-        async with attach_database(settings, report) as deployment:
-            yield deployment
-        return
-    yield await open_single_role_deployment(settings, WORKER_ROLE, make_keys=False)
 
 
 @contextlib.asynccontextmanager

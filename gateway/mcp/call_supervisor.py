@@ -59,6 +59,8 @@ class SupervisedCall(msgspec.Struct, eq=False):
     watcher: asyncio.Task[None] | None = None
     ended: CancelReason | None = None
     is_cut: bool = False
+    digest: str = ""
+    """What announcements name it by (gateway.mcp.cancellation), once it was asked for."""
 
     def cancel(self, reason: CancelReason) -> None:
         """Cancel the call, once. One that its client gives up and that has changed something runs on until its

@@ -112,8 +112,10 @@ class Cancellations:
         return [call for call in self._calls.list_calls() if call.id and self._matches(call, digest)]
 
     def _matches(self, call: SupervisedCall, digest: str) -> bool:
-        own = self._compute_digest(call.authority.caller.credential, orjson.dumps(orjson.loads(call.id)))
-        return hmac.compare_digest(own, digest)
+        if not call.digest:  # once for each call: anybody may ask often, and all processes look
+            request_id = orjson.dumps(orjson.loads(call.id))
+            call.digest = self._compute_digest(call.authority.caller.credential, request_id)
+        return hmac.compare_digest(call.digest, digest)
 
     def _compute_digest(self, credential: Credential, request_id: bytes) -> str:
         parts = (_LABEL, str(credential.tenant_id).encode(), credential.id.encode(), request_id)

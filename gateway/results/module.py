@@ -1,7 +1,7 @@
 """The built-in module ``results``: reading kept results in parts, without asking a vendor again."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -9,7 +9,7 @@ from gateway.results.budget import choose_budget
 from gateway.results.json_path import MAX_PATH_LENGTH
 from gateway.results.kept_results import KeptResults, work_on
 from gateway.results.reading import read_range, search
-from gateway.tool_context import ToolContext
+from gateway.tool_context import get_request
 from modules.kit import Context, Hints, Module, SensitiveParameter, tool
 from modules.kit.results import Missable, Text
 from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
@@ -70,7 +70,7 @@ def build_results_module(results: KeptResults) -> Module:
 
     async def ask(context: Context, handle: str, look: Callable[[Any, int], dict[str, Any]]) -> dict[str, Any]:
         """Look at a result within the budget of the call; mark what holds a vendor's data."""
-        request = cast("ToolContext", context).request
+        request = get_request(context)
         value, source, size = await results.load(request, handle)
         found = await work_on(size, lambda: look(value, choose_budget(request)))
         return {UNTRUSTED_FIELD: UNTRUSTED, **found} if source.untrusted else found

@@ -11,7 +11,7 @@ from core.errors import MCPistError
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from gateway.mcp.request_context import Deferral, Handler, Params, ProtocolError, RequestContext, Result
-from gateway.tasks.own_jobs import OwnJobs, parse_job_id
+from gateway.tasks.own_jobs import OwnJobs, parse_id
 from gateway.tasks.task_form import (
     POLL_MILLISECONDS,
     compute_ttl,
@@ -159,7 +159,7 @@ def _parse_cursor(cursor: str | None) -> UUID | None:
     """Parse a cursor, whose type the transport has checked (gateway.mcp.version_negotiation.check_params)."""
     if cursor is None:
         return None
-    parsed = parse_job_id(cursor)
+    parsed = parse_id(cursor)
     if parsed is None:
         raise ProtocolError(INVALID_PARAMS, "Invalid params: unknown cursor")
     return parsed

@@ -2,16 +2,16 @@
 
 import asyncio
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 from pydantic import BaseModel, Field
 
 from gateway.mcp.request_context import RequestContext
-from gateway.tasks.own_jobs import OwnJobs, parse_job_id
+from gateway.tasks.own_jobs import OwnJobs, parse_id
 from gateway.tasks.own_schedules import OwnSchedules
 from gateway.tasks.schedule_tools import build_schedule_tools
-from gateway.tool_context import ToolContext
+from gateway.tool_context import get_request
 from jobs.job import Job
 from modules.kit import Context, Hints, Module, ToolError, tool
 from modules.kit.results import Missable, Text
@@ -44,7 +44,7 @@ class JobSummary(BaseModel):
     expires_at: str
 
 
-class JobReport(JobSummary):
+class JobResult(JobSummary):
     """A job, and what its call would have answered: `result`, or `text` where that is no more than a text."""
 
     untrusted: Text = ""
@@ -69,25 +69,25 @@ def build_jobs_module(jobs: OwnJobs, schedules: OwnSchedules, consent_url: str) 
             raise ToolError(NO_SUCH_JOB)
         return job
 
-    async def report(request: RequestContext, job: Job) -> JobReport:
+    async def report(request: RequestContext, job: Job) -> JobResult:
         described = _describe(job)
         if not job.state.is_final:
-            return JobReport(**described)
+            return JobResult(**described)
         answer = await jobs.load_answer(request.caller, job)
         if isinstance(answer, str):
-            return JobReport(**described, is_error=True, text=answer)
+            return JobResult(**described, is_error=True, text=answer)
         result = msgspec.json.decode(answer.result)
         content = result.get("structuredContent")
         if content is None:
             text = "\n".join(block.get("text", "") for block in result["content"])
-            return JobReport(**described, is_error=result["isError"], text=text)
+            return JobResult(**described, is_error=result["isError"], text=text)
         mark = UNTRUSTED if content.pop(UNTRUSTED_FIELD, None) else ""
-        return JobReport(**described, untrusted=mark, is_error=result["isError"], result=content)
+        return JobResult(**described, untrusted=mark, is_error=result["isError"], result=content)
 
     @tool(hints=LOOKS, scopes=[SCOPE])
-    async def get_job(context: Context, job_id: JobId) -> JobReport:
+    async def get_job(context: Context, job_id: JobId) -> JobResult:
         """How a job stands, and its result once it has ended."""
-        request = _get_request(context)
+        request = get_request(context)
         return await report(request, await find(request, job_id))
 
     @tool(hints=LOOKS, scopes=[SCOPE])
@@ -95,9 +95,9 @@ def build_jobs_module(jobs: OwnJobs, schedules: OwnSchedules, consent_url: str) 
         context: Context,
         job_id: JobId,
         seconds: Annotated[int, Field(ge=0, le=MAX_WAIT_SECONDS, description="At most")] = 45,
-    ) -> JobReport:
+    ) -> JobResult:
         """Wait for a job's end, and get its result; call again while it runs."""
-        request = _get_request(context)
+        request = get_request(context)
         job = await find(request, job_id)
         request.turn.release()
         end = min(asyncio.get_running_loop().time() + seconds, request.deadline - ANSWER_MARGIN_SECONDS)
@@ -113,17 +113,17 @@ def build_jobs_module(jobs: OwnJobs, schedules: OwnSchedules, consent_url: str) 
         cursor: Annotated[str, Field(max_length=100, description="nextCursor of the page before")] = "",
     ) -> JobList:
         """Your jobs, the newest first."""
-        before = parse_job_id(cursor) if cursor else None
+        before = parse_id(cursor) if cursor else None
         if cursor and before is None:
             raise ToolError("cursor is none of a page before; leave it out for the first page")
-        found = await jobs.list(_get_request(context).caller, before=before, limit=PAGE_SIZE + 1)
+        found = await jobs.list(get_request(context).caller, before=before, limit=PAGE_SIZE + 1)
         page = [JobSummary(**_describe(job)) for job in found[:PAGE_SIZE]]
         return JobList(jobs=page, nextCursor=page[-1].job_id if len(found) > PAGE_SIZE else None)
 
     @tool(hints=CANCELS, scopes=[SCOPE])
     async def cancel_job(context: Context, job_id: JobId) -> JobSummary:
         """End a job; what it has changed already stays."""
-        job = await jobs.cancel(_get_request(context).caller, job_id)
+        job = await jobs.cancel(get_request(context).caller, job_id)
         if job is None:
             raise ToolError(NO_SUCH_JOB)
         return JobSummary(**_describe(job))
@@ -135,10 +135,6 @@ def build_jobs_module(jobs: OwnJobs, schedules: OwnSchedules, consent_url: str) 
         scopes=frozenset({SCOPE}),
         tools=(get_job, wait_for_job, list_jobs, cancel_job, *build_schedule_tools(schedules, SCOPE, consent_url)),
     )
-
-
-def _get_request(context: Context) -> RequestContext:
-    return cast("ToolContext", context).request
 
 
 def _describe(job: Job) -> dict[str, Any]:

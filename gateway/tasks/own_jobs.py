@@ -43,12 +43,12 @@ class OwnJobs:
 
     async def find(self, caller: Caller, job_id: str) -> Job | None:
         """Find a job by its id as a client sends it; None where the caller has none of that id."""
-        parsed = parse_job_id(job_id)
+        parsed = parse_id(job_id)
         return None if parsed is None else await self._queue.find_job(caller.tenant_id, caller.user_id, parsed)
 
     async def cancel(self, caller: Caller, job_id: str) -> Job | None:
         """Ask for the end of a job; None where the caller has none of that id."""
-        parsed = parse_job_id(job_id)
+        parsed = parse_id(job_id)
         job = None if parsed is None else await self._queue.cancel_job(caller.tenant_id, caller.user_id, parsed)
         if job is not None and job.started_at is None and job.state.is_final and job.mandate_id is not None:
             with contextlib.suppress(Unavailable):  # it ends by itself, later; that of a job that runs, with its run
@@ -89,8 +89,8 @@ class OwnJobs:
         return all(tool is not None and has_scope(caller, tool) for tool in found)
 
 
-def parse_job_id(text: str) -> UUID | None:
-    """Parse the id of a job, which has one form only."""
+def parse_id(text: str) -> UUID | None:
+    """Parse the id of a job or schedule, which has one form only."""
     if len(text) != ID_LENGTH:
         return None
     try:

@@ -25,7 +25,7 @@ from gateway.tasks.job_starter import (
     explain_refusal,
     may_run_twice,
 )
-from gateway.tasks.own_jobs import parse_job_id
+from gateway.tasks.own_jobs import parse_id
 from gateway.tasks.stored_call import StoredCall, encode_call
 from gateway.tool_runner import NO_SUCH_TOOL
 from jobs.schedule_times import ScheduleRule, parse_rule
@@ -175,7 +175,7 @@ class OwnSchedules:
         return rule, first
 
     async def _find(self, caller: Caller, schedule_id: str) -> Schedule:
-        parsed = parse_job_id(schedule_id)
+        parsed = parse_id(schedule_id)
         found = None if parsed is None else await self._schedules.find(caller.tenant_id, caller.user_id, parsed)
         if found is None:
             raise ToolError(NO_SUCH_SCHEDULE)

@@ -1,13 +1,12 @@
 """Tools of the built-in module ``jobs`` for schedules: calls that are made at times, in the person's absence."""
 
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from gateway.mcp.request_context import RequestContext
 from gateway.tasks.own_schedules import OwnSchedules, WantedSchedule
-from gateway.tool_context import ToolContext
+from gateway.tool_context import get_request
 from jobs.job import MAX_TITLE
 from jobs.schedule_times import MAX_CRON_LENGTH, MAX_ZONE_LENGTH
 from jobs.schedules import Overlap, Schedule, ScheduleState
@@ -79,35 +78,31 @@ def build_schedule_tools(schedules: OwnSchedules, scope: str, consent_url: str) 
     ) -> CreatedSchedule:
         """Have a tool called at times, also while the user is away. They have to agree on a page first."""
         wanted = WantedSchedule(title, module, tool_name, params or {}, cron, every_seconds, at, time_zone, overlap)
-        schedule = await schedules.create(_get_request(context), wanted)
+        schedule = await schedules.create(get_request(context), wanted)
         return CreatedSchedule(**_describe(schedule), consent_url=consent_url, note=CONSENT_NOTE)
 
     @tool(hints=LOOKS, scopes=[scope])
     async def list_schedules(context: Context) -> ScheduleList:
         """Your schedules, the newest first."""
-        found = await schedules.list_schedules(_get_request(context).caller)
+        found = await schedules.list_schedules(get_request(context).caller)
         return ScheduleList(schedules=[ScheduleSummary(**_describe(schedule)) for schedule in found])
 
     @tool(hints=CHANGES, scopes=[scope])
     async def pause_schedule(context: Context, schedule_id: ScheduleId) -> ScheduleSummary:
         """Let a schedule rest until resume_schedule."""
-        return ScheduleSummary(**_describe(await schedules.pause(_get_request(context).caller, schedule_id)))
+        return ScheduleSummary(**_describe(await schedules.pause(get_request(context).caller, schedule_id)))
 
     @tool(hints=CHANGES, scopes=[scope])
     async def resume_schedule(context: Context, schedule_id: ScheduleId) -> ScheduleSummary:
         """Go on with a schedule that rests; what was due meanwhile is not made up for."""
-        return ScheduleSummary(**_describe(await schedules.resume(_get_request(context).caller, schedule_id)))
+        return ScheduleSummary(**_describe(await schedules.resume(get_request(context).caller, schedule_id)))
 
     @tool(hints=DELETES, scopes=[scope])
     async def delete_schedule(context: Context, schedule_id: ScheduleId) -> ScheduleSummary:
         """Delete a schedule; what it has run stays."""
-        return ScheduleSummary(**_describe(await schedules.delete(_get_request(context).caller, schedule_id)))
+        return ScheduleSummary(**_describe(await schedules.delete(get_request(context).caller, schedule_id)))
 
     return create_schedule, list_schedules, pause_schedule, resume_schedule, delete_schedule
-
-
-def _get_request(context: Context) -> RequestContext:
-    return cast("ToolContext", context).request
 
 
 def _describe(schedule: Schedule) -> dict[str, Any]:

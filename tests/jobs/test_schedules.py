@@ -179,6 +179,18 @@ async def test_without_consent_nothing_runs_and_without_a_mandate_it_ends(
     assert await office.jobs(schedule) == []
 
 
+async def test_one_that_cannot_be_run_stops_no_other(office: Office, make_tenant: MakeTenant) -> None:
+    broken = await office.create(await make_tenant(), rule=DAILY)
+    schedule = await office.create(await make_tenant(), next_run_at=START + timedelta(hours=1, seconds=1))
+    async with office.plant.database.admin_connection() as admin:
+        await admin.execute("UPDATE jobs.schedules SET time_zone = 'Mars/Olympus' WHERE id = $1", broken.id)
+    await office.set_time(START + timedelta(hours=2))
+    await office.create_runner().take_turn()
+    current = await office.find(broken)
+    assert (current.state, current.end_reason) == (ScheduleState.ENDED, "internal")
+    assert len(await office.jobs(schedule)) == 1
+
+
 async def test_a_pause_and_what_comes_after(office: Office, make_tenant: MakeTenant) -> None:
     schedule = await office.create(await make_tenant())
     await office.schedules.pause(schedule)

@@ -10,8 +10,8 @@ import pytest
 from core.config.settings import Settings
 from core.errors import Invalid
 from core.secret import Secret
-from server.deployment import DIGEST_KEY_FILE, KEYS_FOLDER
-from server.standalone import open_gateway_deployment, open_remote_broker
+from server.deployment import DIGEST_KEY_FILE, GATEWAY_ROLE, KEYS_FOLDER
+from server.standalone import open_remote_broker, open_role_deployment
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 
 BROKER = "http://127.0.0.1:1"
@@ -39,15 +39,14 @@ def settings(home: Path, url: Secret, broker: str = BROKER) -> Settings:
 
 async def refusal(given: Settings) -> str:
     with pytest.raises(Invalid) as refused:
-        async with open_gateway_deployment(given, lambda _: None):
+        async with open_role_deployment(given, lambda _: None, GATEWAY_ROLE):
             pass
     return str(refused.value)
 
 
 async def test_its_own_role_and_no_other(database: ScratchDatabase, home: Path) -> None:
-    async with open_gateway_deployment(
-        settings(home, url_as(database, "mcpist_gateway")), lambda _: None
-    ) as deployment:
+    given = settings(home, url_as(database, "mcpist_gateway"))
+    async with open_role_deployment(given, lambda _: None, GATEWAY_ROLE) as deployment:
         assert deployment.digest_key == Secret("k")
         assert deployment.passwords == {}
         assert deployment.get_role_address("mcpist_gateway").connect_args()["dsn"]
