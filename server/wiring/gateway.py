@@ -74,6 +74,7 @@ from server.health import (
     Check,
     HealthMonitor,
     build_health_routes,
+    create_jobs_check,
     check_background_tasks,
     create_audit_check,
     create_disk_check,
@@ -364,6 +365,7 @@ def _build_health_checks(dependencies: _GatewayDependencies) -> dict[str, Check]
         "generations": are_generations_current,
         "audit": create_audit_check(dependencies.audit),
         "background tasks": check_background_tasks,
+        "jobs": create_jobs_check(dependencies.database),
     }
     if isinstance(limits := dependencies.limits, ReplicatedCallerLimits):
 
