@@ -193,7 +193,9 @@ class JobWorker:
             await connection.add_listener(channel, self._on_announcement)
         connection.add_termination_listener(self._on_disconnect)
         await connection.execute(worker_store.ANNOUNCE)
-        self._look_at = float("-inf")  # what was announced before is found by looking
+        # What was announced before is found by looking.
+        self._look_at = float("-inf")
+        self._wake_schedules()
 
     def _on_disconnect(self, _connection: Any) -> None:
         self._wake.set()
