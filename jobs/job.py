@@ -112,7 +112,8 @@ class Job:
 
 COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, client, mandate_id, schedule_id, state,
     attempt, is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at, updated_at,
-    finished_at, expires_at, CASE state WHEN 'queued' THEN NOT (SELECT jobs.has_worker()) ELSE false END AS lacks_worker"""
+    finished_at, expires_at,
+    CASE state WHEN 'queued' THEN NOT (SELECT jobs.has_worker()) ELSE false END AS lacks_worker"""
 
 
 def cut_text(text: str, length: int) -> str:

@@ -1,8 +1,8 @@
 """Show whether any worker runs, and end a job's mandate in the transaction that ends the job.
 
-A worker that is lost ends nothing itself: its jobs are ended by another (`jobs.reap`), and so is a job that is cancelled
-while it waits, or that a backup held. The mandate of a job that nobody made, because the gateway was killed before it
-could, is over after ten minutes.
+A worker that is lost ends nothing itself: another ends its jobs (`jobs.reap`). Nor is there a worker where a job is
+cancelled while it waits. The mandate of a job that is not there, because the gateway was killed before it had added it,
+is over after ten minutes.
 """
 
 from alembic import op

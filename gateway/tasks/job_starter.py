@@ -37,9 +37,7 @@ ANSWER_MARGIN_SECONDS = 2.0
 TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
 NO_JOB = "this does not run as a job, and is answered at once: call it as it is"
 NOT_DONE_YET = "This takes longer than a call may."
-HOW_TO_GO_ON = (
-    "It goes on as a job; its result is kept: wait for it with the tool wait_for_job of the module jobs"
-)
+HOW_TO_GO_ON = "It goes on as a job; its result is kept: wait for it with the tool wait_for_job of the module jobs"
 NO_SUBJECT = "no credential of yours is available here; call the tool from an MCP client"
 
 

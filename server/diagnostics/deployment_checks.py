@@ -390,14 +390,16 @@ async def _check_jobs(console: Database) -> Finding:
     """Report jobs that wait while no worker runs: they would wait for ever, and nothing fails."""
     if await console.call("SELECT jobs.lacks_worker()"):
         text = say(
-            "jobs wait, and no worker runs them: start `mcpist up` or `mcpist worker`, with MCPIST_JOBS_AT_ONCE above 0",
+            "jobs wait, and no worker runs: start `mcpist up` or `mcpist worker`, with MCPIST_JOBS_AT_ONCE above 0",
             "待機中のジョブがありますが、実行するワーカーがありません。MCPIST_JOBS_AT_ONCE を 1 以上にして "
             "`mcpist up` か `mcpist worker` を起動してください",
         )
         return Finding("jobs", "warning", text)
     if await console.call("SELECT jobs.has_worker()"):
         return Finding("jobs", "ok", say("a worker runs", "ワーカーが動作中です"))
-    return Finding("jobs", "ok", say("no worker runs, and no job waits", "ワーカーは停止中で、待機中のジョブはありません"))
+    return Finding(
+        "jobs", "ok", say("no worker runs, and no job waits", "ワーカーは停止中で、待機中のジョブはありません")
+    )
 
 
 async def _check_tenants(console: Database) -> Finding:

@@ -74,10 +74,10 @@ from server.health import (
     Check,
     HealthMonitor,
     build_health_routes,
-    create_jobs_check,
     check_background_tasks,
     create_audit_check,
     create_disk_check,
+    create_jobs_check,
     register_audit_metrics,
     register_health_metrics,
 )
