@@ -51,8 +51,8 @@ class WorkerLimits:
 
 @dataclass(frozen=True, slots=True)
 class WorkerTiming:
-    """Seconds. A lease is renewed at a third of its length, given up at two thirds, taken over at five sixths. While any
-    job waits or runs, a worker looks around at every `poll`; else it rests, and an announcement wakes it."""
+    """Seconds. A lease is renewed at a third of its length, given up at two thirds, taken over at five sixths. While
+    any job waits or runs, a worker looks around at every `poll`; else it rests, and an announcement wakes it."""
 
     lease: float = 15.0
     poll: float = 1.0
