@@ -164,6 +164,7 @@ class Dispatcher:
             message.size,
             request.turn,
             self._deferral,
+            meta,
         )
 
     def _build_failure(
