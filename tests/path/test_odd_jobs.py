@@ -20,7 +20,7 @@ CALL = (
     b'{"name":"call","arguments":{"module":"workshop","tool_name":"watch","params":{}},"tools":[["workshop","watch"]]'
 )
 NONE = [
-    b"", b"\xff\xfe", b"null", b"[]", b"{}", b"[" * 100_000, b'{"name":"call"}', 
+    b"", b"\xff\xfe", b"null", b"[]", b"{}", b"[" * 100_000, b'{"name":"call"}',
     b'{"name":1,"arguments":{},"tools":[]}',
     b'{"name":"call","arguments":[],"tools":[]}', b'{"name":"call","arguments":{},"tools":[["a"]]}', CALL,
     CALL + b',"max_tokens":"many"}', CALL + b',"max_tokens":1e999}',

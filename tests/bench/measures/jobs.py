@@ -150,8 +150,13 @@ async def _measure_starts(queue: JobQueue, stopwatch: Stopwatch, jobs: int) -> l
 
 
 async def _measure_rate(queue: JobQueue, stopwatch: Stopwatch, jobs: int) -> list[Row]:
-    before, started_at = len(stopwatch.begun), time.perf_counter()
-    await asyncio.gather(*(queue.enqueue(_new_job()) for _ in range(jobs)))
+    before, started_at, places = len(stopwatch.begun), time.perf_counter(), asyncio.Semaphore(16)
+
+    async def add() -> None:
+        async with places:
+            await queue.enqueue(_new_job())
+
+    await asyncio.gather(*(add() for _ in range(jobs)))
     added_at = time.perf_counter()
     await stopwatch.wait_for(before + jobs)
     seconds = time.perf_counter() - started_at
