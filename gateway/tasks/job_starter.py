@@ -10,14 +10,16 @@ from typing import Any
 from uuid import uuid4
 
 from broker.interface import CredentialRefusal, Mandate, MandateBroker, MandatePurpose, MandateRequest, RefusalReason
-from core.errors import Unavailable
+from core.errors import MCPistError, Unavailable
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
+from gateway.tasks.idempotency import compute_idempotency_key
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.stored_call import StoredCall, encode_call
+from gateway.tasks.task_form import describe_waiting
 from jobs.job import MAX_TITLE, Job, NewJob
 from jobs.queue import JobQueue
 
@@ -35,6 +37,8 @@ ANSWER_MARGIN_SECONDS = 2.0
 """Seconds before a call's own deadline by which it answers that its job goes on."""
 TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
 NO_JOB = "this does not run as a job, and is answered at once: call it as it is"
+NOT_DONE_YET = "This takes longer than a call may."
+HOW_TO_GO_ON = "It goes on as a job; its result is kept: wait for it with the tool wait_for_job of the module jobs"
 NO_SUBJECT = "no credential of yours is available here; call the tool from an MCP client"
 
 
@@ -76,6 +80,8 @@ class JobStarter:
         """Start a job, and answer as the request wants it: at once, or with the job's result if it ends in time.
 
         Raises:
+            Invalid: the idempotency key is none.
+            core.errors.Conflict: it belongs to other work.
             core.errors.LimitReached: too many jobs wait.
             core.errors.Unavailable: broker or database are away.
         """
@@ -87,15 +93,23 @@ class JobStarter:
         if not isinstance(job, Job):
             return build_error_result(job)
         if deferral.describe_job is None:
-            return await self._wait(request, job, self._patience) or _build_waiting_result(job, request)
+            result = await self._wait(request, job, self._patience)
+            return result or _build_waiting_result(await self._jobs.find(request.caller, str(job.id)) or job, request)
         # What the tool asks the person is asked before its task is told of (SEP-2663, Task Creation).
         result = await self._wait(request, job, ASKING_SECONDS) if request.confirmations is not None else None
         return result or deferral.describe_job(job)
 
     async def _wait(self, request: RequestContext, job: Job, seconds: float) -> Result | None:
-        """Wait for a job, and return what its call would have returned; None where that is still to come."""
+        """Wait for a job, and return what its call would have returned; None where that is still to come. A client that
+        gives the call up meanwhile gives up the job, which it has not been told of."""
         end = min(asyncio.get_running_loop().time() + seconds, request.deadline - ANSWER_MARGIN_SECONDS)
-        current = await self._jobs.wait_for_end(request, job, end)
+        try:
+            current = await self._jobs.wait_for_end(request, job, end)
+        except asyncio.CancelledError:
+            if request.authority.is_given_up:
+                with contextlib.suppress(MCPistError):  # the database is away
+                    await self._jobs.cancel(request.caller, str(job.id))
+            raise
         if request.authority.ended:
             return build_error_result(f"the result is withheld: {request.authority.ended}")
         if current is None or not current.state.is_final:
@@ -116,6 +130,8 @@ class JobStarter:
         tools = tuple(sorted({(tool.module, tool.name) for tool in work.tools if tool.module not in built_in}))
         if not tools:
             return NO_JOB
+        given = None if request.confirmations is None else request.confirmations.get_given_answer()
+        key = compute_idempotency_key(request, given)
         job_id, title = uuid4(), work.title[:MAX_TITLE]
         mandate = await self._mandates.create_mandate(
             MandateRequest(subject, MandatePurpose.JOB, job_id, title, tools, self._now() + MANDATE_LIFETIME)
@@ -123,14 +139,13 @@ class JobStarter:
         if isinstance(mandate, CredentialRefusal):
             return explain_refusal(mandate)
         module, tool = tools[0] if work.kind == CALL else ("", "")
-        given = None if request.confirmations is None else request.confirmations.get_given_answer()
         call = StoredCall(
             work.kind,
             work.arguments,
             tools,
             request.short_text,
             request.client_name,
-            request.trace,
+            request.trace if key is None else "",  # a repetition has another one
             choose_budget(request),
             may_ask=request.confirmations is not None,
             answered="" if given is None else given.digest.hex(),
@@ -149,18 +164,25 @@ class JobStarter:
             lifetime=lifetime,
             max_attempts=MAX_ATTEMPTS if all(may_run_twice(one) for one in work.tools) else 1,
             mandate_id=mandate.id,
+            idempotency_key=key,
             client=credential.client or credential.id,
         )
         return await self._enqueue(job, mandate)
 
-    async def _enqueue(self, job: NewJob, mandate: Mandate) -> Job:
+    async def _enqueue(self, new: NewJob, mandate: Mandate) -> Job:
         try:
-            return await self._queue.enqueue(job)
+            job = await self._queue.enqueue(new)
         except BaseException:
             # Nobody was told of the job. Where it was added none the less, it ends without its mandate.
-            with contextlib.suppress(Unavailable):
-                await asyncio.shield(self._mandates.end_mandate(mandate.reference))
+            await self._end(mandate)
             raise
+        if job.id != new.id:  # the one that the same call has made before
+            await self._end(mandate)
+        return job
+
+    async def _end(self, mandate: Mandate) -> None:
+        with contextlib.suppress(Unavailable):
+            await asyncio.shield(self._mandates.end_mandate(mandate.reference))
 
 
 def may_run_twice(tool: CatalogueTool) -> bool:
@@ -176,9 +198,7 @@ def explain_refusal(refusal: CredentialRefusal) -> str:
 
 
 def _build_waiting_result(job: Job, request: RequestContext) -> Result:
-    note = (
-        "This takes longer than a call may. It goes on as a job; its result is kept: wait for it with the tool "
-        "wait_for_job of the module jobs"
-    )
-    described = {"job_id": str(job.id), "title": job.title, "note": note}
+    waits = describe_waiting(job)
+    begun = f"This takes longer than a call may, and has not begun: {waits}." if waits else NOT_DONE_YET
+    described = {"job_id": str(job.id), "title": job.title, "note": f"{begun} {HOW_TO_GO_ON}"}
     return build_value_result({"job": described}, short=request.short_text)

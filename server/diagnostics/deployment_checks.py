@@ -13,7 +13,7 @@ from broker.identity.peppers import find_pepper_problem
 from core.audit.digest_key_check import find_digest_key_problem
 from core.audit.query import list_anchors
 from core.audit.verification import verify_chain
-from core.bilingual_text import BilingualText, say
+from core.bilingual_text import BilingualText, join_names, say
 from core.config.settings import Settings
 from core.database_login import LoginRefused
 from core.db import Database, connect
@@ -35,6 +35,7 @@ from server.metrics_server import open_metrics_socket
 from server.postgres.errors import PostgresError
 from server.postgres.login_errors import explain_refused_login
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_role_database
+from server.tool_catalogue import load_module_titles
 
 MAX_UNSEALED_EVENTS = 10_000
 MAX_CLOCK_SKEW = 5.0
@@ -131,6 +132,7 @@ async def diagnose_deployment(settings: Settings, deployment: Deployment) -> lis
             _check_sealer_lag(await _count_unsealed_events(deployment)),
             _describe_retention(await AuditRetentionStore(console, settings.audit_keep_months).fetch()),
             *await check_vault(deployment, console),
+            await _check_jobs(console),
             await _check_tenants(console),
         ]
     return findings
@@ -146,6 +148,7 @@ async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGe
     async with open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console:
         yield await _check_audit(console, unsealed)
         yield _check_installed_modules()
+        yield await _check_jobs(console)
         for tenant in await list_tenants(console):
             for finding in await check_services(console, tenant):
                 yield finding
@@ -359,8 +362,9 @@ def _describe_retention(retention: AuditRetention) -> Finding:
 
 
 def _check_installed_modules() -> Finding:
-    names = [module.name for module in load_installed_modules().modules]
-    return Finding("modules", "ok", f"installed: {', '.join(names) or 'none'}")
+    titles = load_module_titles(load_installed_modules()).values()
+    text = say("installed: {names}", "インストール済み：{names}", names=join_names(titles))
+    return Finding("modules", "ok", text if titles else say("none is installed", "インストールされていません"))
 
 
 async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
@@ -382,6 +386,22 @@ async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
             ),
         )
     ]
+
+
+async def _check_jobs(console: Database) -> Finding:
+    """Report jobs that wait while no worker runs: they would wait for ever, and nothing fails."""
+    if await console.call("SELECT jobs.lacks_worker()"):
+        text = say(
+            "jobs wait, and no worker runs: start `mcpist up` or `mcpist worker`, with MCPIST_JOBS_AT_ONCE above 0",
+            "待機中のジョブがありますが、実行するワーカーがありません。MCPIST_JOBS_AT_ONCE を 1 以上にして "
+            "`mcpist up` か `mcpist worker` を起動してください",
+        )
+        return Finding("jobs", "warning", text)
+    if await console.call("SELECT jobs.has_worker()"):
+        return Finding("jobs", "ok", say("a worker runs", "ワーカーが動作中です"))
+    return Finding(
+        "jobs", "ok", say("no worker runs, and no job waits", "ワーカーは停止中で、待機中のジョブはありません")
+    )
 
 
 async def _check_tenants(console: Database) -> Finding:
