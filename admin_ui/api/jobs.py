@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from pydantic import Field
 
-from admin_ui.api.admin_dependencies import ConsoleDatabase
+from admin_ui.api.admin_dependencies import AdminDeps, ConsoleDatabase
+from broker.interface import JobToRetry, RefusalReason
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, CurrentUserWrite, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
@@ -96,13 +97,20 @@ async def cancel_job(job_id: JobPath, caller: OwnerWrite, console: ConsoleDataba
 
 
 @routes.post("/jobs/{job_id}/retry")
-async def retry_job(job_id: JobPath, caller: CurrentUserWrite, console: ConsoleDatabase) -> JobView:
+async def retry_job(job_id: JobPath, caller: CurrentUserWrite, parts: AdminDeps, request: Request) -> JobView:
     """Try a job of the caller's own again.
 
     It must have failed, been cancelled, or have an unknown outcome; of the last two it may have taken effect already.
+    The caller has to be permitted all of its tools now, and the job gets a new mandate for them; that of a schedule has
+    the schedule's mandate, which must not have ended. Where that is not so, the job stays as it was.
     """
+
+    async def permit(job: JobToRetry) -> UUID | RefusalReason:
+        return await parts.retries.permit_retry(request, job)
+
+    directory = JobDirectory(parts.console)
     return _build_view(
-        caller, await JobDirectory(console).retry_job(caller.actor, caller.tenant_id, caller.user_id, job_id)
+        caller, await directory.retry_job(caller.actor, caller.tenant_id, caller.user_id, job_id, permit)
     )
 
 

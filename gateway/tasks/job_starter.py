@@ -18,7 +18,7 @@ from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.stored_call import StoredCall, encode_call
-from jobs.job import MAX_TITLE, Job, NewJob
+from jobs.job import MANDATE_LIFETIME, MAX_TITLE, Job, NewJob
 from jobs.queue import JobQueue
 
 CALL, BATCH = "call", "batch"
@@ -26,8 +26,6 @@ CALL, BATCH = "call", "batch"
 DEFAULT_LIFETIME = timedelta(hours=1)
 MIN_LIFETIME, MAX_LIFETIME = timedelta(minutes=1), timedelta(days=7)
 """How long a result may be kept. What a client asks for is moved into these limits, and it is told."""
-MANDATE_LIFETIME = timedelta(hours=24)
-"""The latest end of a job, which may wait for its turn; its mandate ends with it."""
 MAX_ATTEMPTS = 3
 ASKING_SECONDS = 5.0
 """Seconds that a call waits before it answers with a task, where the tool may ask the person something first."""
@@ -150,6 +148,7 @@ class JobStarter:
             max_attempts=MAX_ATTEMPTS if all(may_run_twice(one) for one in work.tools) else 1,
             mandate_id=mandate.id,
             client=credential.client or credential.id,
+            tools=tools,
         )
         return await self._enqueue(job, mandate)
 
