@@ -4,13 +4,13 @@ Its database role can read neither arguments nor results.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import LiteralString
 from uuid import UUID
 
 from broker.interface import JobToRetry, MandateReference, RefusalReason
 from core.audit.event import AuditEventKind
-from core.db import Database, UnitOfWork
+from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict, LimitReached, MCPistError, NotFound
 from jobs.job import COLUMNS, MANDATE_LIFETIME, Job, JobState, read_job
@@ -18,6 +18,24 @@ from jobs.queue import TOO_MANY_WAIT
 
 PermitRetry = Callable[[JobToRetry], Awaitable[UUID | RefusalReason]]
 """Asks the broker for a mandate in the presence of the job's person: see :class:`broker.interface.JobRetries`."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs are listed; None is any."""
+
+    user_id: UUID | None = None
+    state: JobState | None = None
+    module: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedJob:
+    """A job with the address of its person; `number` is its place in the order in which jobs came."""
+
+    job: Job
+    user_email: str
+    number: int
 
 
 class JobDirectory:
@@ -28,14 +46,15 @@ class JobDirectory:
         self._console = console
 
     async def list_jobs(
-        self, tenant_id: UUID, user_id: UUID | None, *, state: JobState | None, after: UUID | None, limit: int
-    ) -> Sequence[Job]:
-        """List jobs, the newest first, from the one after the job `after` on."""
+        self, tenant_id: UUID, wanted: JobFilter, *, oldest_first: bool = False, after: int | None, limit: int
+    ) -> Sequence[ListedJob]:
+        """List jobs, the newest or the oldest first, from the one after that of the number `after` on."""
+        page = _OLDEST_PAGE if oldest_first else _NEWEST_PAGE
         async with self._console.tenant(tenant_id) as work:
-            rows = await work.fetch(_LIST, user_id, state, after, limit)
-        return [read_job(row) for row in rows]
+            rows = await work.fetch(page, wanted.user_id, wanted.state, wanted.module, after, limit)
+        return [_read_listed(row) for row in rows]
 
-    async def get_job(self, tenant_id: UUID, user_id: UUID | None, job_id: UUID) -> Job:
+    async def get_job(self, tenant_id: UUID, user_id: UUID | None, job_id: UUID) -> ListedJob:
         """Return a job.
 
         Raises:
@@ -44,7 +63,7 @@ class JobDirectory:
         async with self._console.tenant(tenant_id) as work:
             return await _find(work, user_id, job_id)
 
-    async def cancel_job(self, actor: Actor, tenant_id: UUID, user_id: UUID | None, job_id: UUID) -> Job:
+    async def cancel_job(self, actor: Actor, tenant_id: UUID, user_id: UUID | None, job_id: UUID) -> ListedJob:
         """Cancel a job that waits, and tell one that runs to end; one that has ended stays as it is.
 
         Raises:
@@ -55,7 +74,9 @@ class JobDirectory:
                 await audit_change(work, actor, AuditEventKind.JOB_CANCELLED, job=str(job_id))
             return await _find(work, user_id, job_id)
 
-    async def retry_job(self, actor: Actor, tenant_id: UUID, user_id: UUID, job_id: UUID, permit: PermitRetry) -> Job:
+    async def retry_job(
+        self, actor: Actor, tenant_id: UUID, user_id: UUID, job_id: UUID, permit: PermitRetry
+    ) -> ListedJob:
         """Queue a job of the person's again, with a mandate that `permit` gives. Where that is not possible the job
         stays as it was, and no mandate is left for it.
 
@@ -65,7 +86,7 @@ class JobDirectory:
                 tool of it any more; or it is a schedule's that may not act any more.
             LimitReached: too many jobs wait, or the person has too many mandates.
         """
-        job = await self.get_job(tenant_id, user_id, job_id)
+        job = (await self.get_job(tenant_id, user_id, job_id)).job
         if job.state not in _RETRIED_STATES:
             raise _explain_state(job)
         mandate = await permit(_describe_retry(job))
@@ -76,19 +97,20 @@ class JobDirectory:
             outcome = await work.fetchval(_RETRY, job_id, mandate)
             if outcome == "queued":
                 await audit_change(work, actor, AuditEventKind.JOB_RETRIED, job=str(job_id))
-            job = await _find(work, user_id, job_id)
+            found = await _find(work, user_id, job_id)
         if outcome == "full":
             raise LimitReached(TOO_MANY_WAIT, 60)
         if outcome == "ended":
             raise Conflict("the permission for this job was taken away in this moment; try again")
         if outcome != "queued":
-            raise _explain_state(job)
-        return job
+            raise _explain_state(found.job)
+        return found
 
 
 def hide_contents(job: Job) -> Job:
-    """Return the job as others than its person may see it: what its module says of its progress may quote contents."""
-    return replace(job, message="", client="")
+    """Return the job as others than its person may see it: what its module says of its progress may quote contents, and
+    a schedule is named by its person."""
+    return replace(job, message="", client="", title="" if job.schedule_id else job.title)
 
 
 def _describe_retry(job: Job) -> JobToRetry:
@@ -115,19 +137,24 @@ def _explain_refusal(job: Job, reason: RefusalReason) -> MCPistError:
     return Conflict("you may not use a tool of this job any more; ask an administrator for it")
 
 
-async def _find(work: UnitOfWork, user_id: UUID | None, job_id: UUID) -> Job:
+async def _find(work: UnitOfWork, user_id: UUID | None, job_id: UUID) -> ListedJob:
     row = await work.fetchrow(_FIND, user_id, job_id)
     if row is None:
         raise NotFound("there is no job of this id")
-    return read_job(row)
+    return _read_listed(row)
 
 
-_LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
-    WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2) AND ($3::text IS NULL OR state = $3)
-        AND ($4::uuid IS NULL OR number < (SELECT number FROM jobs.jobs WHERE tenant_id = $1 AND id = $4))
-    ORDER BY number DESC LIMIT $5"""  # noqa: S608 our own words
-_FIND: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
-    WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2) AND id = $3"""  # noqa: S608 our own words
+def _read_listed(row: Row) -> ListedJob:
+    return ListedJob(read_job(row), row["user_email"], row["number"])
+
+
+_SELECT: LiteralString = f"""SELECT {COLUMNS}, number,
+        (SELECT u.email FROM core.users u WHERE u.tenant_id = j.tenant_id AND u.id = j.user_id) AS user_email
+    FROM jobs.jobs j WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2)"""  # noqa: S608 our own words
+_MATCHING: LiteralString = _SELECT + " AND ($3::text IS NULL OR state = $3) AND ($4::text IS NULL OR module = $4)"
+_NEWEST_PAGE = _MATCHING + " AND ($5::bigint IS NULL OR number < $5) ORDER BY number DESC LIMIT $6"
+_OLDEST_PAGE = _MATCHING + " AND ($5::bigint IS NULL OR number > $5) ORDER BY number LIMIT $6"
+_FIND = _SELECT + " AND id = $3"
 _CANCEL = """UPDATE jobs.jobs SET cancel_requested_at = jobs.clock()
     WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2) AND id = $3 AND cancel_requested_at IS NULL
         AND state IN ('queued', 'running') RETURNING true"""

@@ -191,7 +191,9 @@ class JobWorker:
         for channel in (READY_CHANNEL, CANCEL_CHANNEL, SCHEDULE_CHANNEL):
             await connection.add_listener(channel, self._on_announcement)
         connection.add_termination_listener(self._on_disconnect)
-        self._look_at = float("-inf")  # what was announced before is found by looking
+        # What was announced before is found by looking.
+        self._look_at = float("-inf")
+        self._wake_schedules()
 
     def _on_disconnect(self, _connection: Any) -> None:
         self._wake.set()

@@ -4,10 +4,13 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
+import msgspec
 from fastapi import Path, Query, Request
 from pydantic import Field
 
-from admin_ui.api.admin_dependencies import AdminDeps, ConsoleDatabase
+from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
+from admin_ui.api.tool_catalogue import LocalizedText
+from admin_ui.api.tools import LocalizedTextView, ModuleFilter
 from broker.interface import JobToRetry, RefusalReason
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, CurrentUserWrite, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
@@ -15,7 +18,7 @@ from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
 from core.api.principal import Principal
 from core.api.schemas import PageOf, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
-from jobs.directory import JobDirectory, hide_contents
+from jobs.directory import JobDirectory, JobFilter, ListedJob, hide_contents
 from jobs.job import Job
 from jobs.job import JobState as State
 
@@ -23,6 +26,8 @@ routes = create_router("jobs")
 
 JobPath = Annotated[UUID, Path(description="Identifier of the job.")]
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled", "unknown"]
+JobSort = Literal["created_at", "-created_at"]
+_PlaceKey = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class JobView(ResponseModel):
@@ -30,9 +35,16 @@ class JobView(ResponseModel):
 
     id: UUID = Field(description="Identifier of the job; as an MCP task it has the same.")
     user_id: UUID = Field(description="Identifier of the user whose job it is.")
+    user_email: str = Field(description="E-mail address of the user whose job it is.")
     module: str = Field(description="Name of the module; empty for a batch.")
     tool: str = Field(description="Name of the tool.")
-    title: str = Field(description="Title of the tool.")
+    module_title: LocalizedTextView = Field(description="Display name of the module; empty for a batch.")
+    tool_title: LocalizedTextView = Field(description="Display name of the tool; of a batch, its title.")
+    title: str = Field(
+        description="Title, in English: module and tool, or that of the schedule that made it; the latter is "
+        "empty in another user's job."
+    )
+    schedule_id: UUID | None = Field(description="Identifier of the schedule that made it; null without one.")
     client: str = Field(description="Client that asked for it; empty in another user's job.")
     state: JobState = Field(
         description="State: `queued`, `running`, `succeeded`, `failed`, `cancelled`, or `unknown` where its worker was "
@@ -55,49 +67,57 @@ class JobView(ResponseModel):
 @routes.get("/jobs")
 async def list_jobs(
     caller: OwnerRead,
-    console: ConsoleDatabase,
+    dependencies: AdminDeps,
     user: UserFilter = None,
     all_owners: AllOwners = False,
     state: Annotated[JobState | None, Query(description="State of the jobs; default all.")] = None,
+    module: ModuleFilter = None,
+    sort: Annotated[JobSort, Query(description="Field to order by; with `-` the other way round.")] = "-created_at",
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[JobView]:
     """List jobs.
 
-    Newest first. Returns the caller's own; administrators can name a `user`, or list all of the tenant with
-    `all_owners`.
+    Newest first unless `sort` says otherwise. Returns the caller's own; administrators can name a `user`, or list all
+    of the tenant with `all_owners`.
     """
-    user_id = resolve_owner_filter(caller, user, all_owners)
-    after = None if cursor is None else decode_cursor(cursor, UUID)
-    wanted = None if state is None else State(state)
-    found = await JobDirectory(console).list_jobs(caller.tenant_id, user_id, state=wanted, after=after, limit=limit + 1)
-    page, next_cursor = split_page(found, limit, lambda job: job.id)
-    return PageOf(items=[_build_view(caller, job) for job in page], next_cursor=next_cursor)
+    found = await JobDirectory(dependencies.console).list_jobs(
+        caller.tenant_id,
+        JobFilter(resolve_owner_filter(caller, user, all_owners), None if state is None else State(state), module),
+        oldest_first=sort == "created_at",
+        after=None if cursor is None else decode_cursor(cursor, _PlaceKey),
+        limit=limit + 1,
+    )
+    page, next_cursor = split_page(found, limit, lambda listed: listed.number)
+    return PageOf(items=[_build_view(caller, dependencies, listed) for listed in page], next_cursor=next_cursor)
 
 
 @routes.get("/jobs/{job_id}")
-async def show_job(job_id: JobPath, caller: OwnerRead, console: ConsoleDatabase) -> JobView:
+async def show_job(job_id: JobPath, caller: OwnerRead, dependencies: AdminDeps) -> JobView:
     """Get a job.
 
     Users find their own, administrators all of the tenant.
     """
     user_id = None if caller.is_administrator_with(ADMIN_READ) else caller.user_id
-    return _build_view(caller, await JobDirectory(console).get_job(caller.tenant_id, user_id, job_id))
+    found = await JobDirectory(dependencies.console).get_job(caller.tenant_id, user_id, job_id)
+    return _build_view(caller, dependencies, found)
 
 
 @routes.post("/jobs/{job_id}/cancellation")
-async def cancel_job(job_id: JobPath, caller: OwnerWrite, console: ConsoleDatabase) -> JobView:
+async def cancel_job(job_id: JobPath, caller: OwnerWrite, dependencies: AdminDeps) -> JobView:
     """Cancel a job.
 
     One that waits is cancelled at once. One that runs is told to end; what it has brought about by then stays. One that
     has ended stays as it is. Users cancel their own, administrators all of the tenant.
     """
     user_id = None if caller.is_administrator_with(ADMIN_WRITE) else caller.user_id
-    return _build_view(caller, await JobDirectory(console).cancel_job(caller.actor, caller.tenant_id, user_id, job_id))
+    directory = JobDirectory(dependencies.console)
+    cancelled = await directory.cancel_job(caller.actor, caller.tenant_id, user_id, job_id)
+    return _build_view(caller, dependencies, cancelled)
 
 
 @routes.post("/jobs/{job_id}/retry")
-async def retry_job(job_id: JobPath, caller: CurrentUserWrite, parts: AdminDeps, request: Request) -> JobView:
+async def retry_job(job_id: JobPath, caller: CurrentUserWrite, dependencies: AdminDeps, request: Request) -> JobView:
     """Try a job of the caller's own again.
 
     It must have failed, been cancelled, or have an unknown outcome; of the last two it may have taken effect already.
@@ -106,13 +126,32 @@ async def retry_job(job_id: JobPath, caller: CurrentUserWrite, parts: AdminDeps,
     """
 
     async def permit(job: JobToRetry) -> UUID | RefusalReason:
-        return await parts.retries.permit_retry(request, job)
+        return await dependencies.retries.permit_retry(request, job)
 
-    directory = JobDirectory(parts.console)
-    return _build_view(
-        caller, await directory.retry_job(caller.actor, caller.tenant_id, caller.user_id, job_id, permit)
+    directory = JobDirectory(dependencies.console)
+    retried = await directory.retry_job(caller.actor, caller.tenant_id, caller.user_id, job_id, permit)
+    return _build_view(caller, dependencies, retried)
+
+
+def _build_view(caller: Principal, dependencies: AdminDependencies, listed: ListedJob) -> JobView:
+    job = listed.job if listed.job.user_id == caller.user_id else hide_contents(listed.job)
+    module_title, tool_title = _find_titles(dependencies, job)
+    shown = {name: getattr(job, name) for name in JobView.model_fields if hasattr(job, name)}
+    return JobView(
+        **shown,
+        user_email=listed.user_email,
+        module_title=LocalizedTextView.model_validate(module_title),
+        tool_title=LocalizedTextView.model_validate(tool_title),
     )
 
 
-def _build_view(caller: Principal, job: Job) -> JobView:
-    return JobView.model_validate(job if job.user_id == caller.user_id else hide_contents(job))
+def _find_titles(dependencies: AdminDependencies, job: Job) -> tuple[LocalizedText, LocalizedText]:
+    """The display names of a job's module and tool; their own names where they are not installed any more."""
+    if not job.module:
+        return LocalizedText("", ""), LocalizedText(job.title, job.title)
+    module = dependencies.catalogue.list_modules().get(job.module)
+    tool = None if module is None else module.tools.get(job.tool)
+    return (
+        LocalizedText(job.module, job.module) if module is None else module.title,
+        LocalizedText(job.tool, job.tool) if tool is None else tool.title,
+    )

@@ -16,7 +16,7 @@ class JobEntry:
     """Work that goes on after the call that asked for it."""
 
     id: UUID
-    user_id: UUID
+    user_email: str
     module: str
     tool: str
     title: str

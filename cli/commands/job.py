@@ -42,7 +42,7 @@ def list_(
     rows = [
         (
             job.id,
-            job.user_id,
+            job.user_email,
             _format_tool(job),
             job.state,
             _format_progress(job),
@@ -66,6 +66,7 @@ def show(job_id: JobId, tenant: TenantOption = None, as_json: JsonOption = False
 
     job = run_api_command(call_api, tenant=tenant)
     rows = [
+        ("User", job.user_email),
         ("Tool", _format_tool(job)),
         ("State", job.state),
         ("Attempt", job.attempt),

@@ -45,6 +45,8 @@ _TAKE = """SELECT number, tenant, packed FROM (
         SELECT *, sum(octet_length(packed)) OVER (ORDER BY number) - octet_length(packed) AS bytes_before
         FROM audit.take($1)
     ) AS taken WHERE bytes_before < $2 ORDER BY number"""
+_LOOK = "SELECT FROM audit.take(1)"
+"""Asked first, as one round trip without a transaction is all that an idle product pays."""
 _HEADS = "SELECT tenant, newest, newest_hash, newest_at FROM audit.anchors($1::text::uuid[])"
 _DOUBLES = """SELECT known FROM audit.doubles($1::text::uuid[], $2::text::timestamptz[], $3::text::bytea[], $4)"""
 _SEAL = """SELECT audit.seal(
@@ -136,6 +138,8 @@ class AuditSealer:
         try:
             async with self._database.connection() as connection:
                 await self._prepare_partitions(connection, now)
+                if not await connection.fetch(_LOOK):
+                    return 0, False
                 async with connection.transaction():
                     rows = await connection.fetch(_TAKE, limit, SEAL_BATCH_BYTES)
                     if rows:
@@ -184,9 +188,11 @@ class AuditSealer:
         return taken
 
     async def _wait_for_work(self, pause: float) -> None:
-        await asyncio.sleep(self._min_pause)  # a busy process wakes often, and a batch is cheaper than single records
+        least_until = time.monotonic() + self._min_pause
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), pause - self._min_pause)
+            await asyncio.wait_for(self._woken.wait(), pause)
+        # A busy process wakes often, and a batch is cheaper than single records.
+        await asyncio.sleep(max(0.0, least_until - time.monotonic()))
 
     async def _prepare_partitions(self, connection: Any, now: datetime) -> None:
         """Create the partitions of this month and the next where they are missing."""
@@ -205,7 +211,7 @@ async def seal_pending_events(database: Database, clock: Callable[[], datetime])
         await sealer.seal_all()
         async with database.connection() as connection, connection.transaction():
             await connection.fetchval("SELECT pg_advisory_xact_lock($1)", LOCK_KEY)
-            if not await connection.fetch("SELECT FROM audit.take(1)"):
+            if not await connection.fetch(_LOOK):
                 return
 
 

@@ -30,6 +30,7 @@ async def test_each_person_sees_their_own_and_administrators_the_tenant_s(app: A
         assert shown(await everything(admin, "/jobs")) == [str(acme.job_id)]
         assert shown(await everything(admin, "/jobs", all_owners="true")) == [*ids[::-1], str(acme.job_id)]
         assert shown(await everything(admin, "/jobs", user=str(acme.user.id))) == ids[::-1]
+        assert shown(await everything(admin, "/jobs", all_owners="true", sort="created_at")) == [str(acme.job_id), *ids]
         own = (await user.get(f"/jobs/{ids[0]}")).json()
         assert (own["message"], own["client"], own["state"]) == ("reading secret-repository", "a client", "running")
         seen = (await admin.get(f"/jobs/{ids[0]}")).json()
@@ -38,6 +39,25 @@ async def test_each_person_sees_their_own_and_administrators_the_tenant_s(app: A
             assert (await stranger.get(path)).status_code == 404
         assert (await user.get(f"/jobs/{acme.job_id}")).status_code == 404
         assert shown(await everything(stranger, "/jobs", all_owners="true")) == [str(globex.job_id)]
+
+
+async def test_jobs_are_named_for_people(app: AdminApp, acme: Tenant) -> None:
+    """By the address, and by the titles of module and tool; by their names where these are not installed any more."""
+    batch = await app.job(acme.admin)
+    await app.execute("UPDATE jobs.jobs SET module = '', tool = '', title = 'Batch of 2 steps' WHERE id = $1", batch)
+    gone = await app.job(acme.admin)
+    await app.execute("UPDATE jobs.jobs SET module = 'gone', tool = 'lost_tool' WHERE id = $1", gone)
+    async with app.browser(acme.admin) as admin:
+        listed = (await admin.get("/jobs")).json()["items"]
+        titles = [(job["module_title"]["en"], job["tool_title"]["ja"]) for job in listed]
+        assert titles == [("gone", "lost_tool"), ("", "Batch of 2 steps"), ("Graph", "Search")]
+        assert {job["user_email"] for job in listed} == {acme.admin.email}
+        assert shown(await everything(admin, "/jobs", module="gone")) == [str(gone)]
+        scheduled = await app.job(acme.user)
+        await app.execute("UPDATE jobs.jobs SET schedule_id = $1, title = 'Pay' WHERE id = $1", scheduled)
+        assert (await admin.get(f"/jobs/{scheduled}")).json()["title"] == "", "a person's own words"
+        for refused in ({"module": "Gone!"}, {"sort": "title"}, {"cursor": "gA"}, {"cursor": "zwAAAAAAAAAB" * 200}):
+            assert (await admin.get("/jobs", params=refused)).status_code in (400, 422), refused
 
 
 @pytest.mark.guarantee("G9")

@@ -245,6 +245,20 @@ async def test_nobody_else_sees_or_changes_it(office: Office, make_tenant: MakeT
     assert await office.find(schedule) == schedule
 
 
+async def test_a_worker_that_begins_to_listen_wakes_the_runner(office: Office) -> None:
+    """What was announced while nobody listened is found by looking: at the start, and after a lost connection."""
+    woken = asyncio.Event()
+
+    async def is_woken() -> bool:
+        return woken.is_set()
+
+    async with office.plant.run_worker(wake_schedules=woken.set) as worker:
+        await within(10, is_woken)
+        woken.clear()
+        worker._connection.terminate()
+        await within(10, is_woken)
+
+
 async def test_a_gateway_runs_no_schedule(office: Office, make_tenant: MakeTenant) -> None:
     schedule = await office.create(await make_tenant())
     gateway = office.plant.queue._database

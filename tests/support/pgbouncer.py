@@ -62,7 +62,12 @@ async def pgbouncer(upstream: DatabaseAddress, mode: str) -> AsyncGenerator[Data
     process = await asyncio.create_subprocess_exec(program, "-q", str(folder / "ini"), **as_nobody)
 
     async def listens() -> bool:
-        return (folder / ".s.PGSQL.6432").exists()
+        try:
+            _, writer = await asyncio.open_unix_connection(folder / ".s.PGSQL.6432")
+        except OSError:
+            return False
+        writer.close()
+        return True
 
     try:
         await within(10, listens)
