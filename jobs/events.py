@@ -1,6 +1,7 @@
 """Announced changes of jobs. One connection of a process listens, from the first time on that somebody waits.
 
-Announcements only wake: whoever is woken reads the job. So one that is lost costs a wait of a poll's length.
+Announcements only wake: whoever is woken reads the job. Whoever waits is also woken when listening begins, anew after a
+lost connection too: so no announcement is missed for longer than the connection is away.
 """
 
 import asyncio
@@ -35,11 +36,12 @@ class Change:
         """Wake whoever waits."""
         self._event.set()
 
-    async def wait(self, timeout: float) -> None:
-        """Wait until a change is announced, but no longer than `timeout` seconds."""
+    async def wait(self, timeout: float) -> bool:
+        """Wait until a change is announced, but no longer than `timeout` seconds; return whether one was."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._event.wait()
+        return self._event.is_set()
 
 
 class JobEvents:
@@ -99,12 +101,19 @@ class JobEvents:
         connection = await connect(self._address, command_timeout=RETRY_SECONDS)
         try:
             await connection.add_listener(CHANGE_CHANNEL, self._on_announcement)
+            self._wake_all()
             while self._watched or self._listeners:
                 await asyncio.sleep(KEEPALIVE_SECONDS)
                 await connection.execute("SELECT 1")  # a machine that is gone closes no connection
             self._is_used.clear()
         finally:
             connection.terminate()
+
+    def _wake_all(self) -> None:
+        """Wake whoever waits: what was announced before this connection listened is unknown."""
+        for watching in self._watched.values():
+            for change in watching:
+                change.announce()
 
     def _on_announcement(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         parts = str(payload).split(" ")

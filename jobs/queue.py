@@ -4,7 +4,7 @@ Arguments and results are sealed in the database with a key that gateways and wo
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import LiteralString
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database, UnitOfWork
 from core.errors import Conflict, Invalid, LimitReached
 from core.sealed_records import RecordSealer
-from jobs.events import JobEvents
+from jobs.events import Change, JobEvents
 from jobs.job import (
     COLUMNS,
     MAX_ARGUMENT_BYTES,
@@ -33,8 +33,10 @@ ARGUMENTS_KIND = "job arguments"
 RESULT_KIND = "job result"
 MAX_PAGE = 100
 TOO_MANY_WAIT = "Too many jobs wait already; let some of them end first."
-POLL_SECONDS = 2.0
+POLL_SECONDS = 15.0
 """How often a waiting request reads its job, whether a change was announced or not."""
+LOOK_SECONDS = 2.0
+"""How often a waiting request looks whether it is still wanted."""
 
 
 class JobQueue:
@@ -129,18 +131,28 @@ class JobQueue:
         await wait_for_turn(len(sealed))
         return self._sealer.open(tenant_id, RESULT_KIND, job_id, sealed)
 
-    async def wait_for_change(self, job: Job, timeout: float) -> Job | None:
-        """Wait until the job stands otherwise than `job`, but no longer than `timeout` seconds; return how it stands
-        then, None where it is gone."""
+    async def wait_for_change(
+        self, job: Job, timeout: float, is_wanted: Callable[[], bool] = lambda: True
+    ) -> Job | None:
+        """Wait until the job stands otherwise than `job`, but no longer than `timeout` seconds, and only while
+        `is_wanted`; return how it stands then, None where it is gone."""
         deadline = asyncio.get_running_loop().time() + timeout
         with self._events.watch(job.id) as change:
             while True:
                 change.clear()
                 current = await self.find_job(job.tenant_id, job.user_id, job.id)
-                left = deadline - asyncio.get_running_loop().time()
-                if current != job or left <= 0:
+                if current != job or not await _wait(change, deadline, is_wanted):
                     return current
-                await change.wait(min(left, POLL_SECONDS))
+
+
+async def _wait(change: Change, deadline: float, is_wanted: Callable[[], bool]) -> bool:
+    """Wait until the job is to be read again; False where nobody waits for it any more."""
+    now = asyncio.get_running_loop().time
+    poll_at = now() + POLL_SECONDS
+    while is_wanted() and (left := deadline - now()) > 0:
+        if await change.wait(min(left, LOOK_SECONDS, max(0.0, poll_at - now()))) or now() >= poll_at:
+            return True
+    return False
 
 
 def _check(new: NewJob) -> None:

@@ -46,6 +46,8 @@ class Authority(msgspec.Struct, eq=False):
     _authenticate: Callable[[], Awaitable[Caller]] | None = None
     _is_current: Callable[[Caller], bool] | None = None
     ended: str = ""
+    is_given_up: bool = False
+    """The client has cancelled the request, or left where that cancels it."""
     _executions: set[ToolExecution] = msgspec.field(default_factory=set[ToolExecution])
     _next_check: float = 0.0
     _unverified_since: float | None = None
@@ -80,6 +82,7 @@ class Authority(msgspec.Struct, eq=False):
     def give_up(self) -> bool:
         """Start no further tool of a request that its client has given up. Where tools have changed something, they run
         to their end and the others are stopped; return whether there are any."""
+        self.is_given_up = True
         executions = tuple(self._executions)
         if not any(execution.has_changed for execution in executions):
             return False

@@ -38,8 +38,9 @@ from modules.kit import OUTCOME_UNKNOWN
 _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
 _WAITING_METHODS = frozenset({"tasks/result"})
-MAX_WAIT_SECONDS = 540.0
-"""How much longer than a call a request may take that only waits. It is kept alive on a stream meanwhile."""
+MAX_WAIT_SECONDS = 3_600.0
+"""How much longer than a call a request may take that only waits: a job runs for an hour at most. It is kept alive on a
+stream meanwhile."""
 
 
 class Dispatcher:

@@ -1,5 +1,7 @@
 """The ASGI application behind /mcp: HTTP in, HTTP out, and the order of the checks in between."""
 
+import asyncio
+import contextlib
 import itertools
 import logging
 import math
@@ -52,6 +54,13 @@ from gateway.mcp.version_negotiation import build_unsupported_version_error
 _VARIABLE_HEADERS = frozenset({b"origin", b"x-forwarded-for", b"x-forwarded-host", b"traceparent"})
 """With one of these a head is not remembered: its checks depend on more than the head, or it differs every time."""
 
+RESERVED_METHODS = frozenset({"notifications/cancelled", "tasks/cancel", "tasks/get"})
+"""What ends work and looks after it, which a caller may send while their calls take all of their places."""
+_RESERVED_NAMES = tuple(method.encode() for method in sorted(RESERVED_METHODS))
+_RESERVED_BYTES = 4096
+_RESERVED_SECONDS = 1.0
+"""Seconds in which such a message has to be there: until then nothing limits how many come."""
+
 NO_TASKS: TaskHandlers = MappingProxyType({})
 _log = logging.getLogger(__name__)
 
@@ -87,6 +96,8 @@ class McpEndpoint:
 
     `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
 
+    `admit_reserved` is asked for messages of `RESERVED_METHODS` that `admit` refuses; without it they are refused.
+
     `turns` shares this process out among tenants.
 
     `create_cancellations` makes what cancels running requests; without it handshake clients cannot cancel any.
@@ -107,6 +118,7 @@ class McpEndpoint:
         server_version: str,
         instructions: BuildInstructions | None = None,
         admit: Admit,
+        admit_reserved: Admit | None = None,
         is_current: IsCurrent = _is_always_current,
         observe: Observe | None = None,
         elicitation: Elicitor | None = None,
@@ -126,6 +138,7 @@ class McpEndpoint:
         self._compute_key = _get_no_key if callers is None else callers.compute_key
         self._find_caller = _find_nobody if callers is None else callers.find
         self._admit = admit
+        self._admit_reserved = admit_reserved
         self._enter = None if turns is None else turns.enter
         self._observe = observe
         self._hosts = AllowedHosts(settings.public_url)
@@ -210,6 +223,8 @@ class McpEndpoint:
             pass
         except HttpRefusal as refusal:
             await self._refuse(request, refusal)
+        except LimitReached as error:
+            await self._answer_reserved(request, error)
         except MCPistError as error:
             await self._refuse(request, _to_refusal(error, self._settings.resource_metadata))
         except Exception as error:  # noqa: BLE001 - the server would log and show its text
@@ -221,6 +236,44 @@ class McpEndpoint:
             if self._observe is not None:
                 request.seconds = time.perf_counter() - started_at
                 self._observe(request)
+
+    async def _answer_reserved(self, request: TransportContext, error: LimitReached) -> None:
+        """Answer a message of `RESERVED_METHODS` whose caller has no place left, by the caller's reserve; refuse
+        another, and what was refused for another reason."""
+        try:
+            caller = request.caller
+            if caller is None or self._admit_reserved is None or request.turn is not FREE_TURN:
+                raise error
+            message = await self._read_reserved(request)
+            if message is None:
+                raise error
+            release = self._admit_reserved(caller)
+            try:
+                answer = await self._answer_message(message, request)
+            finally:
+                release()
+            request.rpc_answer = answer
+            if (sending := _send(request, answer)) is not None:
+                await sending
+        except ClientDisconnected:
+            pass
+        except MCPistError as failure:
+            await self._refuse(request, _to_refusal(failure, self._settings.resource_metadata))
+
+    async def _read_reserved(self, request: TransportContext) -> JsonRpcMessage | None:
+        """Read a message that has its place in the reserve; None where it is another one, or not there at once."""
+        assert request.receive is not None
+        with contextlib.suppress(HttpRefusal, MalformedJsonRpc, TimeoutError):
+            content = take_body(request.direct, _RESERVED_BYTES)
+            if content is None:
+                async with asyncio.timeout(_RESERVED_SECONDS):
+                    content = await read_body(
+                        request.receive, request.headers, _RESERVED_BYTES, self._body_timeout, request.direct
+                    )
+            if any(name in content for name in _RESERVED_NAMES):
+                message = parse_message(content, self._max_depth)
+                return message if message.method in RESERVED_METHODS else None
+        return None
 
     async def _check_head(self, request: TransportContext) -> Caller | None:
         """Check a head that is not known, and who sends it. One that has passed is remembered; return None for a

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -10,8 +11,8 @@ from gateway.mcp.responses import ResponseWriter
 
 CONTENT_TYPE = b"text/event-stream"
 STREAM_HEADERS = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"))
-_BURST = 20  # events that may follow each other at once; after them one every _INTERVAL
-_INTERVAL = 0.1  # seconds
+PROGRESS_SECONDS = 0.1
+"""Seconds between two events of progress at least. What comes in between replaces what waits, and the last is sent."""
 FINISH_TIMEOUT = 10.0  # seconds that a client which reads slowly has for the last event
 
 
@@ -27,55 +28,93 @@ class EventStream:
         self._reply = reply
         self._token = token
         self._with_message = with_message
-        self._clock = asyncio.get_running_loop().time
-        self._sent = 0
+        self._loop = asyncio.get_running_loop()
+        self._clock = self._loop.time
         self._progress = -math.inf
+        self._next_progress = -math.inf
+        self._waiting = b""
+        self._timer: asyncio.TimerHandle | None = None
+        self._late: asyncio.Task[None] | None = None
         self._closed = False
         self._lock = asyncio.Lock()
         self.last_sent = self._clock()
         self.started = False
 
     async def report(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Send `notifications/progress`. What does not increase, or comes too fast, is left out; so is all where the
-        client gave no token."""
+        """Send `notifications/progress`, at most one in `PROGRESS_SECONDS`: a later one takes the place of one that
+        waits. What does not increase is left out; so is all where the client gave no token."""
         if self._token is None or self._closed or not (math.isfinite(done) and done > self._progress):
             return
-        if not self._may_send():
-            return
         self._progress = done
-        self._sent += 1
         params: dict[str, Any] = {"progressToken": self._token, "progress": done}
         if total is not None and math.isfinite(total):
             params["total"] = total
         if message and self._with_message:
             params["message"] = message
-        await self._send(
-            encode_event(orjson.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
-        )
+        self._waiting = _encode_notification("notifications/progress", params)
+        now = self._clock()
+        if self._late is not None or self._timer is not None:
+            return
+        if now >= self._next_progress:
+            await self._send_waiting()
+        else:
+            self._timer = self._loop.call_at(self._next_progress, self._begin_late)
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send another notification.
+
+        Raises:
+            TimeoutError: the client does not read.
+        """
+        async with asyncio.timeout(FINISH_TIMEOUT):
+            await self._send(_encode_notification(method, params))
 
     async def ping(self) -> None:
         """Send a comment, so that no proxy takes the connection for dead."""
         await self._send(b": keep-alive\n\n")
 
     def close(self) -> None:
-        """End the stream's progress events: the call is over."""
+        """End the stream's events: the call is over. What waits is sent with its response."""
         self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
 
     async def finish(self, body: bytes) -> None:
         """Send the response, unless `body` is empty, and end the stream. A client that does not read is dropped after
         a while."""
         async with asyncio.timeout(FINISH_TIMEOUT), self._lock:
-            await self._reply.send_chunk(encode_event(body) if body else b"", last=True)
+            last = self._waiting + encode_event(body) if body else b""
+            await self._reply.send_chunk(last, last=True)
 
-    def _may_send(self) -> bool:
-        return self._sent < _BURST or self._clock() - self.last_sent >= _INTERVAL
+    def _begin_late(self) -> None:
+        self._timer = None
+        self._late = self._loop.create_task(self._send_late())
+
+    async def _send_late(self) -> None:
+        try:
+            await self._send_waiting()
+        finally:
+            self._late = None
+
+    async def _send_waiting(self) -> None:
+        self._next_progress = self._clock() + PROGRESS_SECONDS
+        async with self._lock:
+            if self._waiting and not self._closed:  # else it goes with the response
+                data, self._waiting = self._waiting, b""
+                await self._write(data)
 
     async def _send(self, data: bytes) -> None:
-        self.last_sent = self._clock()
         async with self._lock:  # a ping and a report may come at once, and neither after the end
-            if self._closed:
-                return
-            if not self.started:
-                self.started = True
-                await self._reply.start(200, CONTENT_TYPE, STREAM_HEADERS)
-            await self._reply.send_chunk(data)
+            if not self._closed:
+                await self._write(data)
+
+    async def _write(self, data: bytes) -> None:
+        self.last_sent = self._clock()
+        if not self.started:
+            self.started = True
+            await self._reply.start(200, CONTENT_TYPE, STREAM_HEADERS)
+        await self._reply.send_chunk(data)
+
+
+def _encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
+    return encode_event(orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params}))

@@ -28,6 +28,7 @@ ANSWER_MARGIN_SECONDS = 5.0
 """Seconds before the end of `tasks/result` by which it says that the task still works."""
 STILL_WORKING = "the task still works; ask again"
 _MAX_MILLISECONDS = 10**15
+_NO_TTL = object()
 _NO_TASK_TOOLS = frozenset({"get_module_schema"})
 _STATUSES = {
     JobState.QUEUED: "working",
@@ -147,11 +148,14 @@ def _is_cancelled(job: Job) -> bool:
 def _parse_ttl(task: Any) -> timedelta | None:
     if type(task) is not dict:
         raise ProtocolError(INVALID_PARAMS, "Invalid params: task must be an object")
-    ttl = cast("dict[str, Any]", task).get("ttl")
-    if ttl is None:
+    ttl = cast("dict[str, Any]", task).get("ttl", _NO_TTL)
+    if ttl is _NO_TTL:
         return None
+    if ttl is None:  # as in a task's own ttl: without an end
+        return timedelta(milliseconds=_MAX_MILLISECONDS)
     if type(ttl) is not int or not 0 <= ttl <= _MAX_MILLISECONDS:
-        raise ProtocolError(INVALID_PARAMS, "Invalid params: task.ttl must be a whole number of milliseconds")
+        text = "Invalid params: task.ttl must be a whole number of milliseconds from 0 on, or null"
+        raise ProtocolError(INVALID_PARAMS, text)
     return timedelta(milliseconds=ttl)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from broker.interface import CredentialRefusal, Mandate, MandateBroker, MandatePurpose, MandateRequest, RefusalReason
-from core.errors import Unavailable
+from core.errors import MCPistError, Unavailable
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext, Result
@@ -91,9 +91,16 @@ class JobStarter:
         return result or deferral.describe_job(job)
 
     async def _wait(self, request: RequestContext, job: Job, seconds: float) -> Result | None:
-        """Wait for a job, and return what its call would have returned; None where that is still to come."""
+        """Wait for a job, and return what its call would have returned; None where that is still to come. A client that
+        gives the call up meanwhile gives up the job, which it has not been told of."""
         end = min(asyncio.get_running_loop().time() + seconds, request.deadline - ANSWER_MARGIN_SECONDS)
-        current = await self._jobs.wait_for_end(request, job, end)
+        try:
+            current = await self._jobs.wait_for_end(request, job, end)
+        except asyncio.CancelledError:
+            if request.authority.is_given_up:
+                with contextlib.suppress(MCPistError):  # the database is away
+                    await self._jobs.cancel(request.caller, str(job.id))
+            raise
         if request.authority.ended:
             return build_error_result(f"the result is withheld: {request.authority.ended}")
         if current is None or not current.state.is_final:

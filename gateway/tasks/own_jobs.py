@@ -18,8 +18,6 @@ from jobs.queue import JobQueue
 from modules.kit import OUTCOME_UNKNOWN
 
 ID_LENGTH = 36
-LOOK_SECONDS = 2.0
-"""Seconds after which whoever waits looks whether the caller may still do so."""
 WITHHELD = "the result is withheld: you may not use a tool of this job any more"
 UNREADABLE = "the result cannot be read any more: another key or version of MCPist has kept it"
 _TEXTS: Mapping[str, str] = {
@@ -60,7 +58,7 @@ class OwnJobs:
             await _report(request.report_progress, current)
             if (left := end - loop.time()) <= 0:
                 return current
-            current = await self._queue.wait_for_change(current, min(left, LOOK_SECONDS))
+            current = await self._queue.wait_for_change(current, left, lambda: not request.authority.ended)
         return current
 
     async def load_answer(self, caller: Caller, job: Job) -> StoredAnswer | str:

@@ -87,6 +87,9 @@ from server.workers.worker import ONLY_WORKER, Worker
 GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
 JOB_MARGIN_SECONDS = 60.0
+RESERVE = 5.0, 20, 4
+"""What a caller may send of `RESERVED_METHODS` to each process when all else is refused: messages a second, in a burst,
+and at once."""
 """Seconds before a worker stops a job by which it ends itself, and says so in its result."""
 SWEEP_RESULTS_SECONDS = 600.0
 
@@ -248,6 +251,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         server_version=version("mcpist"),
         instructions=meta_tools.get_instructions,
         admit=_build_admission(limits, metrics),
+        admit_reserved=_build_admission(CallerLimits(*RESERVE, clock=time.monotonic), metrics),
         is_current=authenticate.is_current,
         observe=observers.on_http_answer,
         elicitation=Elicitor(dependencies.deployment.digest_key),

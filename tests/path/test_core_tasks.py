@@ -196,8 +196,12 @@ async def test_wrong_uses_are_refused(app: TaskApp) -> None:
 
 async def test_a_time_to_live_is_moved_into_the_limits(app: TaskApp) -> None:
     minute, week = 60_000, 7 * 24 * 3_600_000
-    for asked, given in ((0, minute), (1, minute), (365 * 24 * 3_600_000, week), (10**14, week), (None, 60 * minute)):
+    year = 365 * 24 * 3_600_000
+    for asked, given in ((0, minute), (1, minute), (year, week), (10**14, week)):
         assert (await app.start("watch", ttl=asked)).result["task"]["ttl"] == given
+    for task, given in (({}, 60 * minute), ({"ttl": None}, week)):
+        answer = await app.post(app.ada, "tools/call", call_of("watch") | {"task": task})
+        assert answer.result["task"]["ttl"] == given
 
 
 async def test_a_read_only_token_cannot_read_what_a_writing_tool_has_shown(app: TaskApp) -> None:

@@ -6,10 +6,12 @@ import orjson
 
 from core.audit.event import AuditEventKind
 from core.token_format import generate_token
+from gateway.mcp.lifecycle import TASKS_EXTENSION
+from server.wiring.gateway import RESERVE
 from tests.path.conftest import People
 from tests.support.eventually import within
 from tests.support.http_server import served
-from tests.support.mcp_client import MODERN, bearer, envelope, headers_for
+from tests.support.mcp_client import MODERN, NEWEST, bearer, envelope, headers_for
 from tests.support.product import Node, Product
 from tests.support.toy_modules import Lab
 
@@ -58,6 +60,34 @@ async def test_too_much_at_once(product: Product, people: People, lab: Lab) -> N
         lab.resume.set()
         assert [(await answer).value for answer in running] == [{"said": "resumed"}] * 2
         assert (await node.call(people.admin.token, "lab", "look")).status == 200
+
+
+async def test_work_is_ended_and_looked_after_when_all_places_are_taken(product: Product, people: People) -> None:
+    made_up = {"taskId": "00000000-0000-4000-8000-000000000000"}
+    declared = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}}
+    async with product.gateway(rate_per_second=0.001, rate_burst=1) as node:
+        token = people.admin.token
+        assert (await node.post(token, "ping")).status == 200
+        for revision, more in ((NEWEST, {}), (MODERN, declared)):
+            for method in ("tasks/get", "tasks/cancel"):
+                answer = await node.post(token, method, made_up | more, revision=revision)
+                assert answer.message["error"]["code"] == -32602, "it passes: there is no such task"
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+        headers = headers_for(NEWEST, "notifications/cancelled") | bearer(token)
+        assert (await node.send(orjson.dumps(cancelled), headers)).status == 202
+        for method in ("ping", "tasks/list", "tasks/result", "tools/list"):
+            params = made_up if method == "tasks/result" else {}
+            assert (await node.post(token, method, params)).status == 429
+        hidden = {"name": "call", "arguments": {"note": "tasks/get tasks/cancel notifications/cancelled"}}
+        assert (await node.post(token, "tools/call", hidden)).status == 429
+        large = made_up | {"more": "x" * 4096}
+        assert (await node.post(token, "tasks/get", large)).status == 429
+        for broken in (b"tasks/get", b"[" + orjson.dumps(cancelled) + b"]", b"{tasks/get", b"", b"\0" * 100):
+            assert (await node.send(broken, headers)).status == 429
+        statuses = [(await node.post(token, "tasks/get", made_up)).status for _ in range(2 * RESERVE[1])]
+        assert (statuses[0], statuses[-1]) == (200, 429), "the reserve has a limit of its own"
+        assert (await node.post(people.reader.token, "tasks/get", made_up)).status == 200
+        assert (await node.post("mcpist_made-up", "tasks/get", made_up)).status == 401
 
 
 async def test_too_many_wrong_credentials_from_one_address(product: Product, people: People) -> None:

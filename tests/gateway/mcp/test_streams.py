@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gateway.mcp import sse
 from tests.gateway.mcp.client import Client, Response
 from tests.gateway.mcp.toys import Toys
 from tests.support.mcp_client import MODERN, REVISIONS
@@ -27,10 +28,10 @@ async def test_progress_then_the_answer(client: Client, revision: str, token: An
     assert response.headers["content-type"] == "text/event-stream"
     assert response.headers["x-accel-buffering"] == "no"
     assert "content-length" not in response.headers
-    assert [note["params"]["progress"] for note in notes] == [0, 50, 100]
+    assert [note["params"]["progress"] for note in notes] == [0, 100], "the last takes the place of one that waits"
     assert all(note["params"]["progressToken"] == token for note in notes)
     assert [note["params"].get("message") for note in notes] == (
-        [None] * 3 if revision == "2024-11-05" else ["step 0", "step 50", "step 100"]
+        [None] * 2 if revision == "2024-11-05" else ["step 0", "step 100"]
     )
     assert answer["result"]["content"][0]["text"] == "reported"
 
@@ -60,13 +61,26 @@ async def test_progress_strictly_increases_and_is_finite(client: Client, toys: T
     toys.tool_odd = odd  # type: ignore[attr-defined]
     params = {"name": "odd", "arguments": {}, "_meta": {"progressToken": "t"}}
     response = await client.rpc("2025-11-25", "tools/call", params)
-    assert [m["params"]["progress"] for m in response.messages[:-1]] == [1, 2, 2.5]
+    assert [m["params"]["progress"] for m in response.messages[:-1]] == [1, 2.5]
     assert all("total" not in m["params"] for m in response.messages[:-1])
 
 
 async def test_a_flood_of_progress_is_bounded(client: Client) -> None:
+    clock = asyncio.get_running_loop().time
+    began = clock()
     response = await progress(client, "2025-11-25", {"steps": list(range(10_000))})
-    assert 20 <= len(response.messages) <= 30
+    told = [message["params"]["progress"] for message in response.messages[:-1]]
+    assert len(told) <= (clock() - began) / sse.PROGRESS_SECONDS + 2, "also at its beginning"
+    assert (told[0], told[-1], sorted(told)) == (0, 9_999, told)
+
+
+async def test_what_waits_is_sent_while_the_call_goes_on(client: Client, toys: Toys) -> None:
+    task = asyncio.create_task(progress(client, "2025-11-25", {"steps": [1, 2, 3], "then": "wait"}))
+    async with asyncio.timeout(5):
+        while client.body.count(b"notifications/progress") < 2:
+            await asyncio.sleep(0.005)
+    toys.resume.set()
+    assert [message["params"]["progress"] for message in (await task).messages[:-1]] == [1, 3]
 
 
 async def test_nothing_follows_the_answer(client: Client, toys: Toys) -> None:
@@ -120,4 +134,4 @@ async def test_reports_from_many_tasks_do_not_mix(client: Client, toys: Toys) ->
     toys.tool_crowd = crowd  # type: ignore[attr-defined]
     params = {"name": "crowd", "arguments": {}, "_meta": {"progressToken": "t"}}
     response = await client.rpc("2025-11-25", "tools/call", params)
-    assert [m["params"]["progress"] for m in response.messages[:-1]] == list(range(10))
+    assert [m["params"]["progress"] for m in response.messages[:-1]] == [0, 9]
