@@ -1,7 +1,6 @@
-"""A job that is run once more gets a mandate made anew, and the mandate of a job ends with it.
+"""A job that is run once more gets a mandate made anew, for the tools that its row names.
 
-`jobs.tools` are those of the mandate. Whatever ends a job (its run, a cancellation while it waits, the loss of its
-worker, a restore) ends its mandate in the same transaction, so nobody has to be able to end mandates for it.
+0037 was there before; it ends the mandate of a job in the transaction that ends the job.
 """
 
 from alembic import op
@@ -9,7 +8,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0036"
-down_revision = "0035"
+down_revision = "0037"
 branch_labels = None
 depends_on = None
 
@@ -19,9 +18,10 @@ GRANT INSERT (tools) ON jobs.jobs TO mcpist_gateway;
 GRANT SELECT (tools) ON jobs.jobs TO mcpist_console;
 """
 
-# Only a mandate that was made for this job and this person is touched, whatever the row of the job says.
+# One that was made for a job which was not queued then, as the control plane was killed, is named by no job. It ends
+# with the row.
 ENDS = """
-CREATE FUNCTION auth.end_mandate_of_job() RETURNS trigger
+CREATE FUNCTION jobs.end_mandate_of_deleted() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     UPDATE auth.mandates SET ended_at = clock_timestamp(), end_reason = 'completed'
@@ -29,11 +29,8 @@ BEGIN
         AND ended_at IS NULL;
     RETURN NULL;
 END $$;
-CREATE TRIGGER end_mandate AFTER UPDATE OF state, cancel_requested_at ON jobs.jobs
-    FOR EACH ROW WHEN (OLD.state IN ('queued', 'running') AND NEW.state NOT IN ('queued', 'running'))
-    EXECUTE FUNCTION auth.end_mandate_of_job();
 CREATE TRIGGER end_mandate_of_deleted AFTER DELETE ON jobs.jobs
-    FOR EACH ROW EXECUTE FUNCTION auth.end_mandate_of_job();
+    FOR EACH ROW EXECUTE FUNCTION jobs.end_mandate_of_deleted();
 """
 
 LIMITS = """
@@ -91,9 +88,8 @@ GRANT EXECUTE ON FUNCTION jobs.retry(uuid, uuid) TO mcpist_console;
 """
 
 DOWN = """
-DROP TRIGGER end_mandate ON jobs.jobs;
 DROP TRIGGER end_mandate_of_deleted ON jobs.jobs;
-DROP FUNCTION auth.end_mandate_of_job(), jobs.retry(uuid, uuid);
+DROP FUNCTION jobs.end_mandate_of_deleted(), jobs.retry(uuid, uuid);
 CREATE FUNCTION jobs.retry(job uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

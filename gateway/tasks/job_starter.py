@@ -18,6 +18,7 @@ from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.stored_call import StoredCall, encode_call
+from gateway.tasks.task_form import describe_waiting
 from jobs.job import MANDATE_LIFETIME, MAX_TITLE, Job, NewJob
 from jobs.queue import JobQueue
 
@@ -33,6 +34,8 @@ ANSWER_MARGIN_SECONDS = 2.0
 """Seconds before a call's own deadline by which it answers that its job goes on."""
 TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
 NO_JOB = "this does not run as a job, and is answered at once: call it as it is"
+NOT_DONE_YET = "This takes longer than a call may."
+HOW_TO_GO_ON = "It goes on as a job; its result is kept: wait for it with the tool wait_for_job of the module jobs"
 NO_SUBJECT = "no credential of yours is available here; call the tool from an MCP client"
 
 
@@ -85,7 +88,8 @@ class JobStarter:
         if not isinstance(job, Job):
             return build_error_result(job)
         if deferral.describe_job is None:
-            return await self._wait(request, job, self._patience) or _build_waiting_result(job, request)
+            result = await self._wait(request, job, self._patience)
+            return result or _build_waiting_result(await self._jobs.find(request.caller, str(job.id)) or job, request)
         # What the tool asks the person is asked before its task is told of (SEP-2663, Task Creation).
         result = await self._wait(request, job, ASKING_SECONDS) if request.confirmations is not None else None
         return result or deferral.describe_job(job)
@@ -182,9 +186,7 @@ def explain_refusal(refusal: CredentialRefusal) -> str:
 
 
 def _build_waiting_result(job: Job, request: RequestContext) -> Result:
-    note = (
-        "This takes longer than a call may. It goes on as a job; its result is kept: wait for it with the tool "
-        "wait_for_job of the module jobs"
-    )
-    described = {"job_id": str(job.id), "title": job.title, "note": note}
+    waits = describe_waiting(job)
+    begun = f"This takes longer than a call may, and has not begun: {waits}." if waits else NOT_DONE_YET
+    described = {"job_id": str(job.id), "title": job.title, "note": f"{begun} {HOW_TO_GO_ON}"}
     return build_value_result({"job": described}, short=request.short_text)
