@@ -1,14 +1,11 @@
-"""A job that is run once more gets a mandate made anew, for the tools that its row names.
-
-0037 was there before; it ends the mandate of a job in the transaction that ends the job.
-"""
+"""A job that is run once more gets a mandate made anew, for the tools that its row names."""
 
 from alembic import op
 
 from core.migrations import run_script
 
 revision = "0036"
-down_revision = "0037"
+down_revision = "0035"
 branch_labels = None
 depends_on = None
 
