@@ -165,6 +165,7 @@ class Dispatcher:
             message.size,
             request.turn,
             self._deferral,
+            meta,
         )
 
     def _build_failure(

@@ -16,6 +16,7 @@ from gateway.catalogue import CatalogueTool
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
+from gateway.tasks.idempotency import compute_idempotency_key
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.stored_call import StoredCall, encode_call
 from gateway.tasks.task_form import describe_waiting
@@ -77,6 +78,8 @@ class JobStarter:
         """Start a job, and answer as the request wants it: at once, or with the job's result if it ends in time.
 
         Raises:
+            Invalid: the idempotency key is none.
+            core.errors.Conflict: it belongs to other work.
             core.errors.LimitReached: too many jobs wait.
             core.errors.Unavailable: broker or database are away.
         """
@@ -125,6 +128,8 @@ class JobStarter:
         tools = tuple(sorted({(tool.module, tool.name) for tool in work.tools if tool.module not in built_in}))
         if not tools:
             return NO_JOB
+        given = None if request.confirmations is None else request.confirmations.get_given_answer()
+        key = compute_idempotency_key(request, given)
         job_id, title = uuid4(), work.title[:MAX_TITLE]
         mandate = await self._mandates.create_mandate(
             MandateRequest(subject, MandatePurpose.JOB, job_id, title, tools, self._now() + MANDATE_LIFETIME)
@@ -132,14 +137,13 @@ class JobStarter:
         if isinstance(mandate, CredentialRefusal):
             return explain_refusal(mandate)
         module, tool = tools[0] if work.kind == CALL else ("", "")
-        given = None if request.confirmations is None else request.confirmations.get_given_answer()
         call = StoredCall(
             work.kind,
             work.arguments,
             tools,
             request.short_text,
             request.client_name,
-            request.trace,
+            request.trace if key is None else "",  # a repetition has another one
             choose_budget(request),
             may_ask=request.confirmations is not None,
             answered="" if given is None else given.digest.hex(),
@@ -158,19 +162,26 @@ class JobStarter:
             lifetime=lifetime,
             max_attempts=MAX_ATTEMPTS if all(may_run_twice(one) for one in work.tools) else 1,
             mandate_id=mandate.id,
+            idempotency_key=key,
             client=credential.client or credential.id,
             tools=tools,
         )
         return await self._enqueue(job, mandate)
 
-    async def _enqueue(self, job: NewJob, mandate: Mandate) -> Job:
+    async def _enqueue(self, new: NewJob, mandate: Mandate) -> Job:
         try:
-            return await self._queue.enqueue(job)
+            job = await self._queue.enqueue(new)
         except BaseException:
             # Nobody was told of the job. Where it was added none the less, it ends without its mandate.
-            with contextlib.suppress(Unavailable):
-                await asyncio.shield(self._mandates.end_mandate(mandate.reference))
+            await self._end(mandate)
             raise
+        if job.id != new.id:  # the one that the same call has made before
+            await self._end(mandate)
+        return job
+
+    async def _end(self, mandate: Mandate) -> None:
+        with contextlib.suppress(Unavailable):
+            await asyncio.shield(self._mandates.end_mandate(mandate.reference))
 
 
 def may_run_twice(tool: CatalogueTool) -> bool:
