@@ -39,7 +39,7 @@ class JobView(ResponseModel):
     module: str = Field(description="Name of the module; empty for a batch.")
     tool: str = Field(description="Name of the tool.")
     module_title: LocalizedTextView = Field(description="Display name of the module; empty for a batch.")
-    tool_title: LocalizedTextView = Field(description="Display name of the tool; of a batch, its title.")
+    tool_title: LocalizedTextView = Field(description="Display name of the tool; `Batch` for a batch.")
     title: str = Field(
         description="Title, in English: module and tool, or that of the schedule that made it; the latter is "
         "empty in another user's job."
@@ -148,7 +148,7 @@ def _build_view(caller: Principal, dependencies: AdminDependencies, listed: List
 def _find_titles(dependencies: AdminDependencies, job: Job) -> tuple[LocalizedText, LocalizedText]:
     """The display names of a job's module and tool; their own names where they are not installed any more."""
     if not job.module:
-        return LocalizedText("", ""), LocalizedText(job.title, job.title)
+        return LocalizedText("", ""), LocalizedText("Batch", "バッチ")
     module = dependencies.catalogue.list_modules().get(job.module)
     tool = None if module is None else module.tools.get(job.tool)
     return (

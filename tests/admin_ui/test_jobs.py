@@ -50,7 +50,7 @@ async def test_jobs_are_named_for_people(app: AdminApp, acme: Tenant) -> None:
     async with app.browser(acme.admin) as admin:
         listed = (await admin.get("/jobs")).json()["items"]
         titles = [(job["module_title"]["en"], job["tool_title"]["ja"]) for job in listed]
-        assert titles == [("gone", "lost_tool"), ("", "Batch of 2 steps"), ("Graph", "Search")]
+        assert titles == [("gone", "lost_tool"), ("", "バッチ"), ("Graph", "Search")]
         assert {job["user_email"] for job in listed} == {acme.admin.email}
         assert shown(await everything(admin, "/jobs", module="gone")) == [str(gone)]
         scheduled = await app.job(acme.user)
