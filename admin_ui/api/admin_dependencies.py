@@ -11,6 +11,7 @@ from admin_ui.api.audit_export import AuditExports
 from admin_ui.api.deployment_checks import DeploymentChecks, NoDeploymentChecks
 from admin_ui.api.event_streams import EventStreams
 from admin_ui.api.installed_modules import InstalledModule
+from admin_ui.api.schedule_creator import ScheduleCreator, create_nothing
 from admin_ui.api.tool_catalogue import ToolCatalogue
 from core.connection_state import UserConnectionReader, read_no_connections
 from core.db import Database
@@ -27,7 +28,8 @@ class AdminDependencies:
     """`console` is the database in the control plane's role; `catalogue` knows the tools, and
     `events` the open event streams; `modules` are switched on in
     a new tenant; `checks` looks at keys and everything else that can be wrong; `account_revoker` revokes the vendor
-    accounts of removed users, roles and tenants; `connections` tells how the services of a user stand.
+    accounts of removed users, roles and tenants; `connections` tells how the services of a user stand;
+    `create_schedule` has a gateway make a schedule.
     """
 
     console: Database
@@ -38,6 +40,7 @@ class AdminDependencies:
     checks: DeploymentChecks = field(default_factory=NoDeploymentChecks)
     account_revoker: AccountRevoker = revoke_nothing
     connections: UserConnectionReader = read_no_connections
+    create_schedule: ScheduleCreator = create_nothing
     audit_keep_months: int = 0
     """Whole months of the audit log that are kept at most; 0 keeps everything."""
     audit_exports: AuditExports = field(default_factory=AuditExports)
