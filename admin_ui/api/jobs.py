@@ -5,12 +5,13 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from pydantic import Field
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
 from admin_ui.api.tool_catalogue import find_titles
 from admin_ui.api.tools import LocalizedTextView, ModuleFilter
+from broker.interface import JobToRetry, RefusalReason
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, CurrentUserWrite, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
@@ -115,13 +116,19 @@ async def cancel_job(job_id: JobPath, caller: OwnerWrite, dependencies: AdminDep
 
 
 @routes.post("/jobs/{job_id}/retry")
-async def retry_job(job_id: JobPath, caller: CurrentUserWrite, dependencies: AdminDeps) -> JobView:
+async def retry_job(job_id: JobPath, caller: CurrentUserWrite, dependencies: AdminDeps, request: Request) -> JobView:
     """Try a job of the caller's own again.
 
     It must have failed, been cancelled, or have an unknown outcome; of the last two it may have taken effect already.
+    The caller has to be permitted all of its tools now, and the job gets a new mandate for them; that of a schedule has
+    the schedule's mandate, which must not have ended. Where that is not so, the job stays as it was.
     """
+
+    async def permit(job: JobToRetry) -> UUID | RefusalReason:
+        return await dependencies.retries.permit_retry(request, job)
+
     directory = JobDirectory(dependencies.console)
-    retried = await directory.retry_job(caller.actor, caller.tenant_id, caller.user_id, job_id)
+    retried = await directory.retry_job(caller.actor, caller.tenant_id, caller.user_id, job_id, permit)
     return _build_view(caller, dependencies, retried)
 
 

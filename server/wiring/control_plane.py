@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from admin_ui.api.schedule_creator import ScheduleCreator, create_nothing
 from admin_ui.console_files import is_console_built
 from admin_ui.console_pages import build_console_routes
+from broker.interface import JobRetries
 from core.audit.change_feed import ChangeFeed
 from core.config.settings import Settings
 from core.connection_state import UserConnectionReader
@@ -75,6 +76,7 @@ class ControlPlane:
         broker: Database | None,
         account_revoker: AccountRevoker,
         connections: UserConnectionReader,
+        retries: JobRetries,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
@@ -110,6 +112,7 @@ class ControlPlane:
             checks,
             account_revoker,
             connections,
+            retries,
             self._create_schedule,
             self._settings.audit_keep_months,
         )

@@ -219,7 +219,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
     store = ResultStore(dependencies.database, RecordSealer(dependencies.deployment.digest_key), get_utc_now)
     results = KeptResults(store, dependencies.catalogue, vendors)
-    jobs = OwnJobs(dependencies.queue, dependencies.broker, lambda caller: sieve.get_view(caller))
+    jobs = OwnJobs(dependencies.queue, lambda caller: sieve.get_view(caller))
 
     async def plan_batch(request: RequestContext, commands: Any) -> DeferredWork:
         return await meta_tools.plan_batch(request, commands)
@@ -291,7 +291,6 @@ def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTool
     handler = CallJobHandler(
         wrap_handlers({"tools/call": meta_tools.call_tool}, dependencies.traces)["tools/call"],
         authenticator,
-        dependencies.broker,
         CallSupervisor(math.inf, math.inf),
         max_seconds=MAX_RUN_SECONDS - JOB_MARGIN_SECONDS,
     )
