@@ -49,7 +49,3 @@ class JobHandler(Protocol):
             core.errors.Unavailable: what it needs is away, and nothing has run; it is tried again later.
         """
         ...
-
-    async def end(self, job: Job) -> None:
-        """Clear up after a job whose end is stored."""
-        ...

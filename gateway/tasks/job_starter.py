@@ -20,7 +20,7 @@ from gateway.tasks.idempotency import compute_idempotency_key
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.stored_call import StoredCall, encode_call
 from gateway.tasks.task_form import describe_waiting
-from jobs.job import MAX_TITLE, Job, NewJob
+from jobs.job import MANDATE_LIFETIME, MAX_TITLE, Job, NewJob
 from jobs.queue import JobQueue
 
 CALL, BATCH = "call", "batch"
@@ -28,8 +28,6 @@ CALL, BATCH = "call", "batch"
 DEFAULT_LIFETIME = timedelta(hours=1)
 MIN_LIFETIME, MAX_LIFETIME = timedelta(minutes=1), timedelta(days=7)
 """How long a result may be kept. What a client asks for is moved into these limits, and it is told."""
-MANDATE_LIFETIME = timedelta(hours=24)
-"""The latest end of a job, which may wait for its turn; its mandate ends with it."""
 MAX_ATTEMPTS = 3
 ASKING_SECONDS = 5.0
 """Seconds that a call waits before it answers with a task, where the tool may ask the person something first."""
@@ -166,6 +164,7 @@ class JobStarter:
             mandate_id=mandate.id,
             idempotency_key=key,
             client=credential.client or credential.id,
+            tools=tools,
         )
         return await self._enqueue(job, mandate)
 

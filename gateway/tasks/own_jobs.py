@@ -2,21 +2,18 @@
 made up."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 import msgspec
 
-from broker.interface import MandateBroker, MandateReference
 from core.caller import Caller
-from core.errors import Unavailable
 from core.sealed_records import UnreadableRecord
 from gateway.auth.tool_scopes import has_scope
 from gateway.mcp.request_context import ReportProgress, RequestContext
 from gateway.sieve.sieve import SieveView
-from gateway.tasks.stored_call import StoredAnswer, ToolNames, decode_answer
-from jobs.job import Job, JobError, JobState
+from gateway.tasks.stored_call import StoredAnswer, decode_answer
+from jobs.job import Job, JobError, JobState, ToolNames
 from jobs.queue import JobQueue
 from modules.kit import OUTCOME_UNKNOWN
 
@@ -36,9 +33,8 @@ _TEXTS: Mapping[str, str] = {
 class OwnJobs:
     """Jobs of whoever asks."""
 
-    def __init__(self, queue: JobQueue, mandates: MandateBroker, get_view: Callable[[Caller], SieveView]) -> None:
+    def __init__(self, queue: JobQueue, get_view: Callable[[Caller], SieveView]) -> None:
         self._queue = queue
-        self._mandates = mandates
         self.get_view = get_view
 
     async def find(self, caller: Caller, job_id: str) -> Job | None:
@@ -49,11 +45,7 @@ class OwnJobs:
     async def cancel(self, caller: Caller, job_id: str) -> Job | None:
         """Ask for the end of a job; None where the caller has none of that id."""
         parsed = parse_id(job_id)
-        job = None if parsed is None else await self._queue.cancel_job(caller.tenant_id, caller.user_id, parsed)
-        if job is not None and job.started_at is None and job.state.is_final and job.mandate_id is not None:
-            with contextlib.suppress(Unavailable):  # it ends by itself, later; that of a job that runs, with its run
-                await self._mandates.end_mandate(MandateReference(job.mandate_id, job.id))
-        return job
+        return None if parsed is None else await self._queue.cancel_job(caller.tenant_id, caller.user_id, parsed)
 
     async def list(self, caller: Caller, *, before: UUID | None, limit: int) -> Sequence[Job]:
         """List jobs, the newest first, or those older than the job `before`."""
