@@ -5,6 +5,7 @@ own PostgreSQL. Beside it procrastinate on the same server, likewise in one proc
 import asyncio
 import contextlib
 import json
+import os
 import statistics
 import tempfile
 import time
@@ -203,7 +204,10 @@ async def _measure_peer(lab: Lab, deployment: Deployment, starts: int, jobs: int
     url = urlsplit(deployment.admin.url.reveal())._replace(path="/procrastinate").geturl()
     idle = lab.options.idle_seconds
     argv = [str(python), "-P", str(PEER_PROGRAM), url, str(starts), str(jobs), str(idle)]
-    running = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
+    arguments = deployment.admin.connect_args()
+    login = {"PGUSER": arguments.get("user"), "PGPASSWORD": arguments.get("password")}
+    environment = {**os.environ, **{name: value for name, value in login.items() if value is not None}}
+    running = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE, env=environment)
     async with asyncio.timeout(PEER_SECONDS + idle):
         said, _ = await running.communicate()
     if running.returncode:
