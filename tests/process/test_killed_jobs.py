@@ -31,8 +31,9 @@ KINDS = {
 """Whom each way of killing concerns."""
 
 DONE, NO_JOB, NOTHING = "succeeded, asked 1", "no job, asked 0", "-"
-TOLD = "failed, asked 0"
-"""It ran while PostgreSQL was away, and its result says so."""
+PERHAPS = f"{NO_JOB} or {DONE}"
+TOLD_OR_DONE = f"{DONE} or failed, asked 0"
+"""Where it failed, it ran while PostgreSQL was away, and its result says so."""
 Ends = tuple[str, str]
 """How a job ends that changes something, and one that may be repeated; how often the vendor was asked."""
 
@@ -40,9 +41,9 @@ FINE: Ends = (DONE, DONE)
 CANCELLED: Ends = (DONE, "cancelled, asked 1")
 TABLE: Mapping[str, tuple[Ends | None, Ends, Ends]] = {
     # state: worker killed or frozen; gateway killed; PostgreSQL killed
-    "mandate made": (None, (NO_JOB, NO_JOB), (f"{NO_JOB} or {DONE}",) * 2),
+    "mandate made": (None, (NO_JOB, NO_JOB), (PERHAPS, PERHAPS)),
     "job inserted": (None, (NO_JOB, NO_JOB), (NO_JOB, NO_JOB)),
-    "job added": (None, FINE, (f"{DONE} or {TOLD}",) * 2),
+    "job added": (None, FINE, (TOLD_OR_DONE, TOLD_OR_DONE)),
     "queued": (FINE, FINE, FINE),
     "claimed": (("unknown, asked 0", DONE), FINE, FINE),
     "begun": (("unknown, asked 0", DONE), FINE, FINE),
