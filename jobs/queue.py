@@ -4,7 +4,8 @@ Arguments and results are sealed in the database with a key that gateways and wo
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import LiteralString
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database, UnitOfWork
 from core.errors import Conflict, Invalid, LimitReached
 from core.sealed_records import RecordSealer
-from jobs.events import Change, JobEvents
+from jobs.events import Change, JobEvents, PersonalChanges
 from jobs.job import (
     COLUMNS,
     MAX_ARGUMENT_BYTES,
@@ -100,6 +101,18 @@ class JobQueue:
             row = await work.fetchrow(_FIND, job_id)
         return None if row is None else read_job(row)
 
+    async def find_jobs(self, tenant_id: UUID, user_id: UUID, job_ids: Collection[UUID]) -> Sequence[Job]:
+        """Find those of the person's jobs that have one of these ids, in the order in which they came."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            rows = await work.fetch(_FIND_ALL, list(job_ids))
+        return [read_job(row) for row in rows]
+
+    def watch_jobs(
+        self, tenant_id: UUID, user_id: UUID, job_ids: frozenset[UUID] | None = None
+    ) -> AbstractContextManager[PersonalChanges]:
+        """Watch the person's jobs, all of them or those with `job_ids`."""
+        return self._events.watch_person(tenant_id, user_id, job_ids)
+
     async def list_jobs(
         self, tenant_id: UUID, user_id: UUID, *, before: UUID | None = None, limit: int = MAX_PAGE
     ) -> Sequence[Job]:
@@ -183,6 +196,8 @@ _FIND_BY_KEY: LiteralString = f"""SELECT arguments, {COLUMNS} FROM jobs.jobs
     WHERE tenant_id = $1 AND user_id = $2 AND idempotency_key = $3"""  # noqa: S608 our own words
 _FIND: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
     WHERE tenant_id = $1 AND user_id = $2 AND id = $3"""  # noqa: S608 our own words
+_FIND_ALL: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
+    WHERE tenant_id = $1 AND user_id = $2 AND id = ANY ($3) ORDER BY number"""  # noqa: S608 our own words
 _LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
     WHERE tenant_id = $1 AND user_id = $2 AND ($3::uuid IS NULL OR number < (
         SELECT number FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3))

@@ -1,6 +1,6 @@
 """Context of a request as handlers see it: independent of HTTP and of protocol revisions."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -80,6 +80,22 @@ class Confirmations(Protocol):
         ...
 
 
+class Channel(Protocol):
+    """Open answer of a request that waits: a way for notifications before its response. `request_id` is that of the
+    JSON-RPC request, as JSON."""
+
+    @property
+    def request_id(self) -> bytes: ...
+
+    async def send(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification.
+
+        Raises:
+            gateway.mcp.errors.ClientDisconnected: the client does not read.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Deferral:
     """How work that outlives its request is answered: it becomes a job. Without `describe_job` the request waits for
@@ -110,7 +126,7 @@ class RequestContext(msgspec.Struct, eq=False):
     `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
     process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `max_tokens` is what
     the call says of the size of its result; 0 where it says nothing. What is kept of a larger one is kept until
-    `keep_until` at least.
+    `keep_until` at least. `channel` is there for requests that wait for something, from clients that read a stream.
     """
 
     authority: Authority
@@ -130,6 +146,7 @@ class RequestContext(msgspec.Struct, eq=False):
     deferral: Deferral | None = None
     max_tokens: int = 0
     keep_until: datetime | None = None
+    channel: Channel | None = None
 
     @property
     def caller(self) -> Caller:

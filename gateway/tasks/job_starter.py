@@ -16,7 +16,7 @@ from gateway.catalogue import CatalogueTool
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
-from gateway.tasks.own_jobs import OwnJobs
+from gateway.tasks.own_jobs import OwnJobs, get_client
 from gateway.tasks.stored_call import StoredCall, encode_call
 from jobs.job import MAX_TITLE, Job, NewJob
 from jobs.queue import JobQueue
@@ -156,7 +156,7 @@ class JobStarter:
             lifetime=lifetime,
             max_attempts=MAX_ATTEMPTS if all(may_run_twice(one) for one in work.tools) else 1,
             mandate_id=mandate.id,
-            client=credential.client or credential.id,
+            client=get_client(request.caller),
         )
         return await self._enqueue(job, mandate)
 

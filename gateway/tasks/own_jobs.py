@@ -3,7 +3,7 @@ made up."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from uuid import UUID
 
 import msgspec
@@ -16,7 +16,8 @@ from gateway.auth.tool_scopes import has_scope
 from gateway.mcp.request_context import ReportProgress, RequestContext
 from gateway.sieve.sieve import SieveView
 from gateway.tasks.stored_call import StoredAnswer, ToolNames, decode_answer
-from jobs.job import Job, JobError, JobState
+from jobs.events import PersonalChanges
+from jobs.job import MAX_CLIENT, Job, JobError, JobState, cut_text
 from jobs.queue import JobQueue
 from modules.kit import OUTCOME_UNKNOWN
 
@@ -38,6 +39,25 @@ class OwnJobs:
         self._queue = queue
         self._mandates = mandates
         self.get_view = get_view
+        self._is_stopping = False
+
+    def stop_waiting(self) -> None:
+        """Let nobody wait any longer: the process stops."""
+        self._is_stopping = True
+
+    def may_wait(self, request: RequestContext) -> bool:
+        """Check whether a request may wait on."""
+        return not (request.authority.ended or self._is_stopping)
+
+    def watch(
+        self, caller: Caller, job_ids: frozenset[UUID] | None = None
+    ) -> contextlib.AbstractContextManager[PersonalChanges]:
+        """Watch the caller's jobs, all of them or those with `job_ids`."""
+        return self._queue.watch_jobs(caller.tenant_id, caller.user_id, job_ids)
+
+    async def find_all(self, caller: Caller, job_ids: Collection[UUID]) -> Sequence[Job]:
+        """Find those of the caller's jobs that have one of these ids."""
+        return await self._queue.find_jobs(caller.tenant_id, caller.user_id, job_ids) if job_ids else ()
 
     async def find(self, caller: Caller, job_id: str) -> Job | None:
         """Find a job by its id as a client sends it; None where the caller has none of that id."""
@@ -57,16 +77,20 @@ class OwnJobs:
         """List jobs, the newest first, or those older than the job `before`."""
         return await self._queue.list_jobs(caller.tenant_id, caller.user_id, before=before, limit=limit)
 
-    async def wait_for_end(self, request: RequestContext, job: Job, end: float) -> Job | None:
+    async def wait_for_end(
+        self, request: RequestContext, job: Job, end: float, tell: Callable[[Job], Awaitable[None]] | None = None
+    ) -> Job | None:
         """Wait until the job ends, with its progress, but not beyond `end` (the event loop's time), nor longer than the
-        caller counts. Return how it stands then; None where it is gone."""
+        caller counts. Return how it stands then; None where it is gone. `tell` is told of every change."""
         loop = asyncio.get_running_loop()
         current: Job | None = job
-        while current is not None and not current.state.is_final and not request.authority.ended:
+        while current is not None and not current.state.is_final and self.may_wait(request):
             await _report(request.report_progress, current)
             if (left := end - loop.time()) <= 0:
                 return current
-            current = await self._queue.wait_for_change(current, left, lambda: not request.authority.ended)
+            current = await self._queue.wait_for_change(current, left, lambda: self.may_wait(request))
+            if current is not None and tell is not None:
+                await tell(current)
         return current
 
     async def load_answer(self, caller: Caller, job: Job) -> StoredAnswer | str:
@@ -85,6 +109,11 @@ class OwnJobs:
         view = self.get_view(caller)
         found = [view.find(*names) for names in tools]
         return all(tool is not None and has_scope(caller, tool) for tool in found)
+
+
+def get_client(caller: Caller) -> str:
+    """Return what a job remembers as the client that has started it."""
+    return cut_text(caller.credential.client or caller.credential.id, MAX_CLIENT)
 
 
 def parse_id(text: str) -> UUID | None:

@@ -20,6 +20,7 @@ from gateway.tasks.task_form import (
     get_task_id,
     require_job,
 )
+from gateway.tasks.task_subscriptions import TaskSubscriptions
 from jobs.job import Job, JobState
 
 _REQUIRED: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}
@@ -40,6 +41,7 @@ class TaskExtension:
             "tasks/get": self._get_task,
             "tasks/update": self._update_task,
             "tasks/cancel": self._cancel_task,
+            "subscriptions/listen": TaskSubscriptions(self._jobs, self._describe, _require_extension).listen,
         }
 
     def _handle_call(self, request: RequestContext, params: Params) -> Any:
@@ -50,6 +52,10 @@ class TaskExtension:
     async def _get_task(self, request: RequestContext, params: Params) -> Result:
         _require_extension(params)
         job = require_job(await self._jobs.find(request.caller, get_task_id(params)))
+        return await self._describe(request, job)
+
+    async def _describe(self, request: RequestContext, job: Job) -> Result:
+        """Describe a task with what it has for its client."""
         if not job.state.is_final:
             return _describe_task(job, "working")
         if job.state is JobState.CANCELLED:

@@ -1,5 +1,6 @@
 """What both forms of tasks have in common: times, the words of a state, and refusals."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from gateway.tasks.own_jobs import explain_missing_answer
 from jobs.job import Job, JobState
 
 POLL_MILLISECONDS = 1_000
+ENDED = frozenset({"completed", "failed", "cancelled"})
 NO_SUCH_TASK = "Invalid params: there is no such task; it was never yours, or its time to live is over"
 """One text for a task of somebody else, one that is gone, and a made-up one."""
 _QUEUED = "waiting for its turn"
@@ -35,6 +37,14 @@ def require_job(job: Job | None) -> Job:
     if job is None:
         raise ProtocolError(INVALID_PARAMS, NO_SUCH_TASK)
     return job
+
+
+def is_news(task: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """Check whether the client of a task that was told `told` last has to be told `task`. An end is told once, although
+    what a person reads of it may still change."""
+    return told["status"] not in ENDED and any(
+        task.get(field) != told.get(field) for field in ("status", "statusMessage")
+    )
 
 
 def describe_times(job: Job) -> dict[str, Any]:
