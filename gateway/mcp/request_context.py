@@ -100,11 +100,14 @@ class Channel(Protocol):
 class Deferral:
     """How work that outlives its request is answered: it becomes a job. Without `describe_job` the request waits for
     its end for a while, else the job is described at once. `always`: not only asynchronous tools become jobs.
-    `lifetime` is how long the client wants the result to be kept."""
+    `lifetime` is how long the client wants the result to be kept. `can_answer`: the client can answer questions of the
+    job while it is described as a task. `batches`: a batch becomes a job whatever its steps are."""
 
     describe_job: Callable[[Job], Result] | None = None
     always: bool = False
     lifetime: timedelta | None = None
+    can_answer: bool = False
+    batches: bool = False
 
 
 WAIT_FOR_JOB = Deferral()

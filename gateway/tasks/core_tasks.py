@@ -29,6 +29,7 @@ PAGE_SIZE = 50
 ANSWER_MARGIN_SECONDS = 5.0
 """Seconds before the end of `tasks/result` by which it says that the task still works."""
 STILL_WORKING = "the task still works; ask again"
+ASKED_ELSEWHERE = "the task waits for the user's answer, which the client that started it asks for"
 _MAX_MILLISECONDS = 10**15
 _NO_TTL = object()
 _NO_TASK_TOOLS = frozenset({"get_module_schema"})
@@ -102,6 +103,8 @@ class CoreTasks:
             raise ProtocolError(INTERNAL_ERROR, f"the result is withheld: {request.authority.ended}")
         if _is_cancelled(job):
             raise ProtocolError(INTERNAL_ERROR, "the task was cancelled")
+        if job.awaits_input:
+            raise ProtocolError(INTERNAL_ERROR, ASKED_ELSEWHERE)
         if not job.state.is_final:
             raise ProtocolError(INTERNAL_ERROR, STILL_WORKING)
         answer = await self._jobs.load_answer(request.caller, job)
@@ -123,7 +126,7 @@ class CoreTasks:
         """
         task_id = get_task_id(params)
         before = require_job(await self._jobs.find(request.caller, task_id))
-        if before.state.is_final or before.is_cancel_requested:
+        if before.has_ended or before.is_cancel_requested:
             status = describe_task(before)["status"]
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: the task has ended already: {status}")
         job = require_job(await self._jobs.cancel(request.caller, task_id))
@@ -153,7 +156,7 @@ class StatusTeller:
 
 def describe_task(job: Job) -> Result:
     """Describe a task as its client sees it."""
-    status = "cancelled" if _is_cancelled(job) else _STATUSES[job.state]
+    status = "input_required" if job.awaits_input else "cancelled" if _is_cancelled(job) else _STATUSES[job.state]
     return {
         "taskId": str(job.id),
         "status": status,

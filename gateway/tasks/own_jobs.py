@@ -15,7 +15,7 @@ from core.sealed_records import UnreadableRecord
 from gateway.auth.tool_scopes import has_scope
 from gateway.mcp.request_context import ReportProgress, RequestContext
 from gateway.sieve.sieve import SieveView
-from gateway.tasks.stored_call import StoredAnswer, ToolNames, decode_answer
+from gateway.tasks.stored_call import StoredAnswer, StoredCall, ToolNames, decode_answer, decode_call
 from jobs.events import PersonalChanges
 from jobs.job import MAX_CLIENT, Job, JobError, JobState, cut_text
 from jobs.queue import JobQueue
@@ -71,7 +71,11 @@ class OwnJobs:
         if job is not None and job.started_at is None and job.state.is_final and job.mandate_id is not None:
             with contextlib.suppress(Unavailable):  # it ends by itself, later; that of a job that runs, with its run
                 await self._mandates.end_mandate(MandateReference(job.mandate_id, job.id))
-        return job
+        return await self.withdraw(job) if job is not None and job.awaits_input else job
+
+    async def withdraw(self, job: Job) -> Job | None:
+        """Cancel a job that awaits input; None where it is gone."""
+        return await self._queue.withdraw_job(job)
 
     async def list(self, caller: Caller, *, before: UUID | None, limit: int) -> Sequence[Job]:
         """List jobs, the newest first, or those older than the job `before`."""
@@ -103,6 +107,14 @@ class OwnJobs:
         if answer is None:
             return explain_missing_answer(job)
         return answer if self._may_see(caller, answer.tools) else WITHHELD
+
+    async def load_call(self, job: Job) -> StoredCall | None:
+        """Load the call of a job; None where it cannot be read any more."""
+        try:
+            stored = await self._queue.load_arguments(job.tenant_id, job.user_id, job.id)
+            return None if stored is None else decode_call(stored)
+        except (UnreadableRecord, msgspec.DecodeError):
+            return None
 
     def _may_see(self, caller: Caller, tools: ToolNames) -> bool:
         """Check whether the caller may use all tools of which an answer shows something, with their credential."""

@@ -9,9 +9,9 @@ from uuid import UUID
 import orjson
 
 from gateway.mcp.jsonrpc import INVALID_PARAMS, INVALID_REQUEST
-from gateway.mcp.request_context import Channel, Params, ProtocolError, RequestContext, Result
+from gateway.mcp.request_context import Params, ProtocolError, RequestContext, Result
 from gateway.tasks.own_jobs import OwnJobs, parse_id
-from gateway.tasks.task_form import ENDED, is_news
+from gateway.tasks.task_form import ENDED, NEWS, is_news
 from jobs.events import PersonalChanges
 from jobs.job import Job
 
@@ -24,7 +24,7 @@ LOOK_SECONDS = 2.0
 """Seconds after which a subscription looks whether it may go on."""
 END_MARGIN_SECONDS = 5.0
 
-Describe = Callable[[RequestContext, Job], Awaitable[Result]]
+Describe = Callable[[RequestContext, Params, Job], Awaitable[Result]]
 
 
 class TaskSubscriptions:
@@ -59,27 +59,31 @@ class TaskSubscriptions:
             found = await self._jobs.find_all(request.caller, wanted)
             granted = {} if task_ids is None else {"taskIds": [str(job.id) for job in found]}
             await channel.send("notifications/subscriptions/acknowledged", {"notifications": granted, **mark})
-            await self._tell(request, channel, mark, changes, {job.id for job in found})
+            await self._tell(request, params, mark, changes, {job.id for job in found})
         return mark
 
     async def _tell(
         self,
         request: RequestContext,
-        channel: Channel,
+        params: Params,
         mark: Mapping[str, Any],
         changes: PersonalChanges,
         waiting: set[UUID],
     ) -> None:
-        told: dict[UUID, Result] = {}
+        channel, told = request.channel, dict[UUID, Result]()
+        assert channel is not None
         due = set(waiting)
         while waiting:
             found = await self._jobs.find_all(request.caller, due & waiting)
             waiting -= due - {job.id for job in found}  # they are gone
             for job in found:
-                task = await self._describe(request, job)
+                try:
+                    task = await self._describe(request, params, job)
+                except ProtocolError:  # a question that this client cannot ask
+                    continue
                 if job.id not in told or is_news(task, told[job.id]):
                     await channel.send("notifications/tasks", {**task, **mark})
-                    told[job.id] = {"status": task["status"], "statusMessage": task.get("statusMessage")}
+                    told[job.id] = {field: task.get(field) for field in NEWS}
                 if task["status"] in ENDED:
                     waiting.discard(job.id)
             if waiting and not await self._wait(request, changes):

@@ -262,7 +262,9 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         create_cancellations=lambda calls: _create_cancellations(dependencies, calls),
         task_handlers={
             "2025-11-25": wrap_handlers(CoreTasks(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
-            "2026-07-28": wrap_handlers(TaskExtension(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+            "2026-07-28": wrap_handlers(
+                TaskExtension(jobs, meta_tools.call_tool, starter.answer).get_handlers(), dependencies.traces
+            ),
         },
         task_news=CoreTaskNews(jobs),
         stop_waiting=jobs.stop_waiting,
