@@ -5,11 +5,11 @@
      claim      jobs.claim of migration 0032      one statement gives the job to a worker, with the next attempt
      act        jobs/job_run.py                   what the handler asks of a vendor, while may_act() says yes
      finish     jobs.finish                       counts only for the worker and attempt that hold the job
-     reap       jobs.reap                         a worker whose beat stood still for a lease's length, as another sees it
+     reap       jobs.reap                         a worker whose beat stood still for 5/6 of a lease, as another sees it
      give up    jobs/worker.py                    a worker that has not beaten for two thirds of it stops its jobs
 
    A worker's hold is its own monotonic clock's word: less than two thirds of a lease have passed since its last beat.
-   Others wait for a whole lease by theirs. So a reap meets a worker only that was killed, has given up, or is frozen.
+   Others wait for five sixths of one by theirs. So a reap meets a worker only that was killed, has given up, or is frozen.
 
    Variants (-D):
      ONCE         the job may not be run twice (its tool is not idempotent)

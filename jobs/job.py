@@ -1,6 +1,6 @@
 """A job, as it is asked for and as it stands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import LiteralString
@@ -108,6 +108,8 @@ class Job:
     updated_at: datetime
     finished_at: datetime | None
     expires_at: datetime
+    lacks_worker: bool = field(default=False, compare=False)
+    """It waits, and no worker ran when it was read."""
 
     @property
     def awaits_input(self) -> bool:
@@ -123,7 +125,8 @@ class Job:
 
 COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, client, mandate_id, schedule_id, state,
     attempt, is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at, updated_at,
-    finished_at, expires_at"""
+    finished_at, expires_at,
+    CASE state WHEN 'queued' THEN NOT (SELECT jobs.has_worker()) ELSE false END AS lacks_worker"""
 
 
 def cut_text(text: str, length: int) -> str:
@@ -158,4 +161,5 @@ def read_job(row: Row) -> Job:
         updated_at=row["updated_at"],
         finished_at=row["finished_at"],
         expires_at=row["expires_at"],
+        lacks_worker=row["lacks_worker"],
     )

@@ -1,8 +1,9 @@
 """The worker: claims jobs, keeps its lease, runs them, and takes over those of workers that are lost.
 
 A worker lives while its beat in the database changes. Others watch that by their own monotonic clocks, and take its
-jobs over when it has not changed for a lease's length; the worker itself stops everything when two thirds of that have
-gone by since its last beat. So no clock that jumps makes two workers run one job (docs/jobs.pml).
+jobs over when they have seen no change for five sixths of a lease; the worker itself stops everything when two thirds
+have gone by since its last beat. So no clock that jumps makes two workers run one job (docs/jobs.pml). Two looks are
+shorter than the last sixth: a lost worker is found within a lease's length.
 """
 
 import asyncio
@@ -50,8 +51,8 @@ class WorkerLimits:
 
 @dataclass(frozen=True, slots=True)
 class WorkerTiming:
-    """Seconds. A lease is renewed at a third of its length, and given up at two thirds. While any job waits or runs, a
-    worker looks around at every `poll`; else it rests, and an announcement wakes it."""
+    """Seconds. A lease is renewed at a third of its length, given up at two thirds, taken over at five sixths. While
+    any job waits or runs, a worker looks around at every `poll`; else it rests, and an announcement wakes it."""
 
     lease: float = 15.0
     poll: float = 1.0
@@ -191,6 +192,7 @@ class JobWorker:
         for channel in (READY_CHANNEL, CANCEL_CHANNEL, SCHEDULE_CHANNEL):
             await connection.add_listener(channel, self._on_announcement)
         connection.add_termination_listener(self._on_disconnect)
+        await connection.execute(worker_store.ANNOUNCE)
         # What was announced before is found by looking.
         self._look_at = float("-inf")
         self._wake_schedules()
@@ -266,14 +268,14 @@ class JobWorker:
         return outlook.has_ready or outlook.has_due or reaped or given_back > 0
 
     async def _reap_lost(self, beats: Mapping[UUID, int]) -> bool:
-        """Take the jobs of workers away whose beat has stood still for a lease's length."""
+        """Take the jobs of workers away whose beat has stood still for too long."""
         now, reaped = self._clock(), False
         self._others = {
             worker: (beat, seen[1] if (seen := self._others.get(worker)) and seen[0] == beat else now)
             for worker, beat in beats.items()
         }
         for worker, (beat, since) in list(self._others.items()):
-            if now - since >= self._timing.lease:
+            if now - since >= self._timing.lease * 5 / 6:
                 count = await self._connection.fetchval(worker_store.REAP, worker, beat)
                 del self._others[worker]
                 reaped = reaped or count > 0

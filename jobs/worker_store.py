@@ -10,6 +10,7 @@ from core.db import Database
 from jobs.job import COLUMNS, Job, JobState, read_job
 
 CLAIM: LiteralString = f"SELECT arguments, {COLUMNS} FROM jobs.claim($1, $2, $3, $4, $5)"  # noqa: S608 our own words
+ANNOUNCE = "SELECT jobs.announce_worker()"
 REGISTER = "SELECT jobs.register($1)"
 RENEW = "SELECT jobs.renew($1)"
 LOOK = "SELECT * FROM jobs.look($1)"

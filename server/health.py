@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from core.audit.writer import AuditWriter
 from core.concurrency.background import list_failing_tasks
 from core.concurrency.single_flight import SingleFlight
+from core.db import Database
 from core.disk_errors import MIN_FREE_BYTES, DiskFull, get_free_bytes
 from core.errors import Unavailable
 from core.observability.metrics import Metrics
@@ -24,6 +25,7 @@ ALIVE_BODY = b'{"alive":true}'
 CACHE_SECONDS = 1.0
 CHECK_TIMEOUT = 2.0
 DEGRADED = "degraded"
+_LACKS_WORKER = "SELECT jobs.lacks_worker()"
 
 log = logging.getLogger(__name__)
 
@@ -123,6 +125,15 @@ def create_audit_check(audit: AuditWriter, *, serves_without: bool = False) -> C
         return f"{DEGRADED}: {state}" if serves_without else state
 
     return is_writing
+
+
+def create_jobs_check(database: Database) -> Check:
+    """``degraded`` while jobs wait and no worker runs: calls are served, and long work is not done."""
+
+    async def are_jobs_run() -> bool | str:
+        return f"{DEGRADED}: no worker" if await database.call(_LACKS_WORKER) else True
+
+    return are_jobs_run
 
 
 def register_health_metrics(

@@ -1,7 +1,7 @@
 """The rows of mandates: made, found, used, ended and listed, each within its caller's transaction.
 
-A suspension, the revocation of the credential that made it and a disconnection end a mandate by triggers (migration
-0033); :class:`broker.mandates.mandates.Mandates` records those ends.
+A suspension, the revocation of the credential that made it, a disconnection (migration 0033) and the end of its job
+(0037) end a mandate by triggers; :class:`broker.mandates.mandates.Mandates` records those ends.
 """
 
 from dataclasses import dataclass
@@ -118,7 +118,8 @@ async def end_mandate(
     user_id: UUID | None = None,
     purpose_id: UUID | None = None,
 ) -> bool:
-    """End a mandate if it is live, and if it is that user's and for that purpose; False otherwise."""
+    """End a mandate if it is live, and if it is that user's and for that purpose; False otherwise. With a purpose, also
+    record the end that its job's end was (migration 0037)."""
     row = await work.fetchrow(_END, mandate_id, now, reason, user_id, purpose_id)
     if row is not None:
         await _audit_end(work, row, actor)
@@ -210,9 +211,11 @@ _USED = """UPDATE auth.mandates SET last_used_at = $3
 _CONSENT = """UPDATE auth.mandates SET consented_at = $4
     WHERE tenant_id = $1 AND id = $2 AND user_id = $3 AND ended_at IS NULL AND expires_at > $4
     AND consented_at IS NULL"""
-_END = """UPDATE auth.mandates SET ended_at = $3, end_reason = $4, end_recorded = true
-    WHERE tenant_id = $1 AND id = $2 AND ended_at IS NULL AND ($5::uuid IS NULL OR user_id = $5)
-    AND ($6::uuid IS NULL OR purpose_id = $6) RETURNING id, user_id, purpose, purpose_id, end_reason"""
+_END = """UPDATE auth.mandates SET ended_at = coalesce(ended_at, $3),
+    end_reason = CASE WHEN ended_at IS NULL THEN $4 ELSE end_reason END, end_recorded = true
+    WHERE tenant_id = $1 AND id = $2 AND (ended_at IS NULL OR $6::uuid IS NOT NULL AND NOT end_recorded)
+    AND ($5::uuid IS NULL OR user_id = $5) AND ($6::uuid IS NULL OR purpose_id = $6)
+    RETURNING id, user_id, purpose, purpose_id, end_reason"""
 _RECORD = """UPDATE auth.mandates SET ended_at = coalesce(ended_at, $3),
     end_reason = CASE WHEN ended_at IS NULL THEN $4 ELSE end_reason END, end_recorded = true
     WHERE tenant_id = $1 AND id = $2 AND NOT end_recorded RETURNING id, user_id, purpose, purpose_id, end_reason"""

@@ -166,6 +166,7 @@ class Dispatcher:
             message.size,
             request.turn,
             self._deferral,
+            meta,
         )
 
     def _build_failure(

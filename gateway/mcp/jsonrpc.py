@@ -7,13 +7,12 @@ names, and another reader on the way may take the first; in the envelope, where 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from types import MappingProxyType
 from typing import Any, cast
 
 import msgspec
 import orjson
 
-from gateway.mcp.request_context import ProtocolError
+from gateway.mcp.request_context import NO_META, ProtocolError
 from modules.kit.json_size import exceeds_limits, strip_escapes
 
 PARSE_ERROR = -32700
@@ -30,7 +29,6 @@ MAX_VALUES = 100_000
 MAX_FIELDS = 30_000
 MAX_EXTRA_QUOTES = 1_000  # in the envelope beside params, where nothing else is read
 _NONE = msgspec.Raw()
-_NO_META: Mapping[str, Any] = MappingProxyType({})
 _IRRELEVANT = bytes(byte for byte in range(256) if byte not in b'{}[]"')
 _OPEN = b"\x01"
 _STEPS = bytes.maketrans(b"[]{}", bytes([1, 255, 1, 255]))  # 255 is -1 as a signed byte
@@ -60,7 +58,7 @@ class JsonRpcMessage(msgspec.Struct, eq=False):
     method: str
     params: dict[str, Any]
     size: int = 0
-    meta: Mapping[str, Any] = _NO_META
+    meta: Mapping[str, Any] = NO_META
 
     def __post_init__(self) -> None:
         if "_meta" in self.params and type(meta := self.params["_meta"]) is dict:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import msgspec
@@ -19,6 +20,7 @@ from modules.kit import ConfirmationOutcome
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 Params = dict[str, Any]
 Result = dict[str, Any]
+NO_META: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,10 @@ class RequestContext(msgspec.Struct, eq=False):
     never in the gateway's.
 
     `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
-    process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `max_tokens` is what
-    the call says of the size of its result; 0 where it says nothing. What is kept of a larger one is kept until
-    `keep_until` at least. `channel` is there for requests that wait for something, from clients that read a stream.
+    process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `meta` is the `_meta`
+    of the request, unchecked. `max_tokens` is what the call says of the size of its result; 0 where it says nothing.
+    What is kept of a larger one is kept until `keep_until` at least. `channel` is there for requests that wait for
+    something, from clients that read a stream.
     """
 
     authority: Authority
@@ -147,6 +150,7 @@ class RequestContext(msgspec.Struct, eq=False):
     message_size: int = 0
     turn: AnyTurn = FREE_TURN
     deferral: Deferral | None = None
+    meta: Mapping[str, Any] = NO_META
     max_tokens: int = 0
     keep_until: datetime | None = None
     channel: Channel | None = None

@@ -19,9 +19,11 @@ from gateway.mcp.confirmation import compute_question_digest
 from gateway.mcp.request_context import RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
+from gateway.tasks.idempotency import compute_idempotency_key, has_idempotency_key
 from gateway.tasks.own_jobs import UNREADABLE, OwnJobs, get_client
 from gateway.tasks.stored_call import StoredCall, ToolNames, encode_call
-from jobs.job import MAX_TITLE, Job, NewJob
+from gateway.tasks.task_form import describe_waiting
+from jobs.job import MAX_TITLE, Job, JobState, NewJob
 from jobs.queue import JobQueue
 from modules.kit import ConfirmationOutcome
 
@@ -41,6 +43,8 @@ ANSWER_MARGIN_SECONDS = 2.0
 """Seconds before a call's own deadline by which it answers that its job goes on."""
 TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
 NO_JOB = "this does not run as a job, and is answered at once: call it as it is"
+NOT_DONE_YET = "This takes longer than a call may."
+HOW_TO_GO_ON = "It goes on as a job; its result is kept: wait for it with the tool wait_for_job of the module jobs"
 NO_SUBJECT = "no credential of yours is available here; call the tool from an MCP client"
 
 
@@ -87,6 +91,8 @@ class JobStarter:
         """Start a job, and answer as the request wants it: at once, or with the job's result if it ends in time.
 
         Raises:
+            Invalid: the idempotency key is none.
+            core.errors.Conflict: it belongs to other work.
             core.errors.LimitReached: too many jobs wait.
             core.errors.Unavailable: broker or database are away.
         """
@@ -97,7 +103,8 @@ class JobStarter:
         deferral = request.deferral
         assert deferral is not None
         if deferral.describe_job is None:
-            return await self._wait(request, job, self._patience) or _build_waiting_result(job, request)
+            result = await self._wait(request, job, self._patience)
+            return result or _build_waiting_result(await self._jobs.find(request.caller, str(job.id)) or job, request)
         # What the tool asks the person is asked before its task is told of (SEP-2663, Task Creation).
         seconds = 0.0 if request.confirmations is None else ASKING_SECONDS
         if not (work.is_async or deferral.always):
@@ -121,10 +128,17 @@ class JobStarter:
             job = await self._start(request, work)
         except LimitReached:  # so many jobs wait that this one was not added
             job = ""
-        if isinstance(job, Job):
+        if isinstance(job, Job) and not await self._takes_back(request, job):
             return await self._answer_call(request, work, job)
         request.turn.resume()
         return None
+
+    async def _takes_back(self, request: RequestContext, job: Job) -> bool:
+        """Take a job back that no worker is there for; False where one may have begun it."""
+        if not job.lacks_worker or has_idempotency_key(request):
+            return False
+        cancelled = await self._jobs.cancel(request.caller, str(job.id))
+        return cancelled is not None and cancelled.state is JobState.CANCELLED and cancelled.started_at is None
 
     async def answer(self, request: RequestContext, job: Job, outcome: ConfirmationOutcome) -> str:
         """Run a job anew that awaits input, in the presence of its person and with what they said; the text of an
@@ -152,12 +166,13 @@ class JobStarter:
 
     async def _wait(self, request: RequestContext, job: Job, seconds: float) -> Result | None:
         """Wait for a job, and return what its call would have returned; None where that is still to come. A client that
-        gives the call up meanwhile gives up the job, which it has not been told of."""
+        gives the call up meanwhile gives up the job, which it has not been told of; unless it can come back to it, by the
+        call's idempotency key."""
         end = min(asyncio.get_running_loop().time() + seconds, request.deadline - ANSWER_MARGIN_SECONDS)
         try:
             current = await self._jobs.wait_for_end(request, job, end)
         except asyncio.CancelledError:
-            if request.authority.is_given_up:
+            if request.authority.is_given_up and not has_idempotency_key(request):
                 with contextlib.suppress(MCPistError):  # the database is away
                     await self._jobs.cancel(request.caller, str(job.id))
             raise
@@ -169,7 +184,7 @@ class JobStarter:
         if isinstance(answer, str):
             return build_error_result(answer)
         if answer.question is not None and request.confirmations is not None:
-            if current.awaits_input:
+            if current.awaits_input and not has_idempotency_key(request):
                 await self._jobs.withdraw(current)  # the call is made again, and becomes another job
             return request.confirmations.build_request(answer.question.build_question())
         return answer.build_result()
@@ -198,19 +213,20 @@ class JobStarter:
         tools = tuple(sorted({(tool.module, tool.name) for tool in work.tools if tool.module not in built_in}))
         if not tools:
             return NO_JOB
+        given = None if request.confirmations is None else request.confirmations.get_given_answer()
+        key = compute_idempotency_key(request, given)
         job_id, title = uuid4(), work.title[:MAX_TITLE]
         mandate = await self._create_mandate(subject, job_id, title, tools)
         if isinstance(mandate, CredentialRefusal):
             return explain_refusal(mandate)
         module, tool = tools[0] if work.kind == CALL else ("", "")
-        given = None if request.confirmations is None else request.confirmations.get_given_answer()
         call = StoredCall(
             work.kind,
             work.arguments,
             tools,
             request.short_text,
             request.client_name,
-            request.trace,
+            request.trace if key is None else "",  # a repetition has another one
             choose_budget(request),
             may_ask=request.confirmations is not None,
             answered="" if given is None else given.digest.hex(),
@@ -230,17 +246,21 @@ class JobStarter:
             lifetime=min(max(lifetime, MIN_LIFETIME), MAX_LIFETIME),
             max_attempts=MAX_ATTEMPTS if all(may_run_twice(one) for one in work.tools) else 1,
             mandate_id=mandate.id,
+            idempotency_key=key,
             client=get_client(request.caller),
         )
         return await self._enqueue(job, mandate)
 
-    async def _enqueue(self, job: NewJob, mandate: Mandate) -> Job:
+    async def _enqueue(self, new: NewJob, mandate: Mandate) -> Job:
         try:
-            return await self._queue.enqueue(job)
+            job = await self._queue.enqueue(new)
         except BaseException:
             # Nobody was told of the job. Where it was added none the less, it ends without its mandate.
             await self._end_mandate(mandate)
             raise
+        if job.id != new.id:  # the one that the same call has made before
+            await self._end_mandate(mandate)
+        return job
 
 
 def may_run_twice(tool: CatalogueTool) -> bool:
@@ -256,9 +276,7 @@ def explain_refusal(refusal: CredentialRefusal) -> str:
 
 
 def _build_waiting_result(job: Job, request: RequestContext) -> Result:
-    note = (
-        "This takes longer than a call may. It goes on as a job; its result is kept: wait for it with the tool "
-        "wait_for_job of the module jobs"
-    )
-    described = {"job_id": str(job.id), "title": job.title, "note": note}
+    waits = describe_waiting(job)
+    begun = f"This takes longer than a call may, and has not begun: {waits}." if waits else NOT_DONE_YET
+    described = {"job_id": str(job.id), "title": job.title, "note": f"{begun} {HOW_TO_GO_ON}"}
     return build_value_result({"job": described}, short=request.short_text)

@@ -11,6 +11,7 @@ from gateway.mcp.request_context import RequestContext
 from gateway.tasks.own_jobs import OwnJobs, parse_id
 from gateway.tasks.own_schedules import OwnSchedules
 from gateway.tasks.schedule_tools import build_schedule_tools
+from gateway.tasks.task_form import describe_waiting
 from gateway.tool_context import get_request
 from jobs.job import Job
 from modules.kit import Context, Hints, Module, ToolError, tool
@@ -144,7 +145,7 @@ def _describe(job: Job) -> dict[str, Any]:
         "state": "cancelling" if job.is_cancel_requested and not job.state.is_final else job.state.value,
         "progress": job.progress,
         "total": job.total,
-        "message": job.message or None,
+        "message": describe_waiting(job) or job.message or None,
         "created_at": _format_time(job.created_at),
         "finished_at": None if job.finished_at is None else _format_time(job.finished_at),
         "expires_at": _format_time(job.expires_at),

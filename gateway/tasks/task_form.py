@@ -17,6 +17,7 @@ NO_SUCH_TASK = "Invalid params: there is no such task; it was never yours, or it
 """One text for a task of somebody else, one that is gone, and a made-up one."""
 _ASKS = "the user has to be asked first; nothing was done yet"
 _QUEUED = "waiting for its turn"
+NO_WORKER = "it waits until a worker runs: none does now, and the administrator can start one"
 
 
 def get_task_id(params: Params) -> str:
@@ -67,8 +68,13 @@ def describe_status(job: Job) -> dict[str, str]:
     if job.state.is_final:
         message = explain_missing_answer(job) if job.error or job.state is not JobState.FAILED else ""
     else:
-        message = job.message or (_QUEUED if job.state is JobState.QUEUED else "")
+        message = describe_waiting(job) or job.message or (_QUEUED if job.state is JobState.QUEUED else "")
     return {"statusMessage": message} if message else {}
+
+
+def describe_waiting(job: Job) -> str:
+    """Describe what a job waits for that does not come by itself; empty where there is nothing of the kind."""
+    return NO_WORKER if job.lacks_worker else ""
 
 
 def _format_time(time: datetime) -> str:

@@ -131,6 +131,7 @@ async def diagnose_deployment(settings: Settings, deployment: Deployment) -> lis
             _check_sealer_lag(await _count_unsealed_events(deployment)),
             _describe_retention(await AuditRetentionStore(console, settings.audit_keep_months).fetch()),
             *await check_vault(deployment, console),
+            await _check_jobs(console),
             await _check_tenants(console),
         ]
     return findings
@@ -146,6 +147,7 @@ async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGe
     async with open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console:
         yield await _check_audit(console, unsealed)
         yield _check_installed_modules()
+        yield await _check_jobs(console)
         for tenant in await list_tenants(console):
             for finding in await check_services(console, tenant):
                 yield finding
@@ -382,6 +384,22 @@ async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
             ),
         )
     ]
+
+
+async def _check_jobs(console: Database) -> Finding:
+    """Report jobs that wait while no worker runs: they would wait for ever, and nothing fails."""
+    if await console.call("SELECT jobs.lacks_worker()"):
+        text = say(
+            "jobs wait, and no worker runs: start `mcpist up` or `mcpist worker`, with MCPIST_JOBS_AT_ONCE above 0",
+            "待機中のジョブがありますが、実行するワーカーがありません。MCPIST_JOBS_AT_ONCE を 1 以上にして "
+            "`mcpist up` か `mcpist worker` を起動してください",
+        )
+        return Finding("jobs", "warning", text)
+    if await console.call("SELECT jobs.has_worker()"):
+        return Finding("jobs", "ok", say("a worker runs", "ワーカーが動作中です"))
+    return Finding(
+        "jobs", "ok", say("no worker runs, and no job waits", "ワーカーは停止中で、待機中のジョブはありません")
+    )
 
 
 async def _check_tenants(console: Database) -> Finding:

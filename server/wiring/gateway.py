@@ -78,6 +78,7 @@ from server.health import (
     check_background_tasks,
     create_audit_check,
     create_disk_check,
+    create_jobs_check,
     register_audit_metrics,
     register_health_metrics,
 )
@@ -373,6 +374,7 @@ def _build_health_checks(dependencies: _GatewayDependencies) -> dict[str, Check]
         "generations": are_generations_current,
         "audit": create_audit_check(dependencies.audit),
         "background tasks": check_background_tasks,
+        "jobs": create_jobs_check(dependencies.database),
     }
     if isinstance(limits := dependencies.limits, ReplicatedCallerLimits):
 

@@ -74,7 +74,7 @@ async def test_a_job_that_kills_its_worker_is_set_aside_after_three(plant: Plant
 async def wake(plant: Plant) -> None:
     """Have the worker that was lost found so, and its job due at once."""
     watching = plant.create_worker(handlers={})
-    for seconds in (0, 15.1):
+    for seconds in (0, 12.6):
         plant.clock.advance(seconds)
         await watching._open_connection()
         await watching._look()

@@ -109,7 +109,7 @@ async def test_a_lost_worker_s_job_is_taken_over_once(plant: Plant, make_tenant:
     lost, watching = plant.create_worker(), plant.create_worker()
     await lost.take_turn()
     await plant.ledger.begun.get()
-    for seconds in (0, 14.9):
+    for seconds in (0, 12.4):
         plant.clock.advance(seconds)
         await watching.take_turn()
         assert (await plant.find(job)).attempt == 1
@@ -127,6 +127,34 @@ async def test_a_lost_worker_s_job_is_taken_over_once(plant: Plant, make_tenant:
     assert await plant.runs() == [(job.id, 1), (job.id, 2)]
     await lost.take_turn()
     for worker in (lost, watching):
+        await worker.drain(0)
+
+
+async def test_a_resting_worker_finds_a_lost_one_within_a_lease(plant: Plant, make_tenant: MakeTenant) -> None:
+    """It rested when the job came: the announcement of that ends its rest, and it looks around until the job ends."""
+    timing = WorkerTiming()
+    tenant = await make_tenant()
+    plant.ledger.holds = True
+    lost, resting = plant.create_worker(timing=timing), plant.create_worker(timing=timing)
+    for worker in (lost, resting):
+        await worker.take_turn()
+        assert worker._is_resting
+    await plant.enqueue(tenant, max_attempts=3)
+    await asyncio.wait_for(asyncio.gather(lost._wake.wait(), resting._wake.wait()), 10)
+    await lost.take_turn()
+    assert (await plant.ledger.begun.get()).attempt == 1
+    waited = 0.0
+    await resting.take_turn()
+    while not len(resting):
+        pause = timing.rest if resting._is_resting else timing.poll
+        plant.clock.advance(pause)
+        waited += pause
+        assert waited <= timing.lease
+        await resting.take_turn()
+    assert waited > timing.lease * 2 / 3  # by then the lost one, were it alive, has stopped its jobs
+    plant.ledger.let_go.set()
+    for worker in (lost, resting):
+        await settle(worker)
         await worker.drain(0)
 
 
@@ -187,7 +215,7 @@ async def test_a_worker_without_database_stops_its_jobs_before_another_begins_th
     await settle(cut_off)
     assert plant.ledger.cut == 1
     watching = plant.create_worker()
-    for seconds in (0, 15.1):
+    for seconds in (0, 12.6):
         plant.clock.advance(seconds)
         await watching.take_turn()
     assert (await plant.ledger.begun.get()).attempt == 2
@@ -211,7 +239,7 @@ async def test_a_job_that_kills_its_workers_is_set_aside(
         lost.append(plant.create_worker())
         await lost[-1].take_turn()
         assert (await plant.ledger.begun.get()).attempt == attempt
-        for seconds in (0, 15.1):
+        for seconds in (0, 12.6):
             plant.clock.advance(seconds)
             await watching.take_turn()
         async with database.admin_connection() as admin:  # a job's second retry comes after a pause

@@ -1,7 +1,7 @@
 """Tasks of 2025-11-25: a call that outlives its request, for the client that wants it so."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,13 @@ import pytest
 
 from gateway.tasks import core_tasks
 from gateway.tasks.core_tasks import RELATED_TASK
+from gateway.tasks.idempotency import IDEMPOTENCY_META
 from gateway.tasks.task_form import NO_SUCH_TASK
 from tests.path.task_app import BIG, TaskApp, call_of, open_task_app
 from tests.support.eventually import within
 from tests.support.mcp_client import NEWEST, Answer
 from tests.support.postgres import ScratchDatabase
+from tests.support.product import Person
 
 MADE_UP = "00000000-0000-4000-8000-000000000000"
 
@@ -75,6 +77,30 @@ async def test_a_call_becomes_a_task_and_its_result_is_exact(app: TaskApp) -> No
     assert (await app.task("get", task_id)).result["status"] == "completed"
     again = await app.task("result", task_id)
     assert again.message["result"] == answer.message["result"]
+
+
+async def test_a_repeated_call_finds_its_task(app: TaskApp) -> None:
+    def repeat(what: str, key: object, person: Person | None = None) -> Awaitable[Answer]:
+        params = call_of("make", what=what) | {"task": {}, "_meta": {IDEMPOTENCY_META: key}}
+        return app.post(person or app.ada, "tools/call", params)
+
+    first = id_of(await repeat("chair", "注文 1"))
+    assert id_of(await repeat("chair", "注文 1")) == first
+    assert id_of(await repeat("chair", "注文 2")) != first
+    assert id_of(await repeat("chair", "注文 1", app.bob)) != first
+    assert id_of(await repeat("chair", "注文 1", app.eve)) != first
+    other = await repeat("table", "注文 1")
+    assert "another tool or other arguments" in other.message["error"]["message"]
+    for odd in ("", "x" * 201, "a\nb", 7, ["x"], {}):
+        refused = await repeat("chair", odd)
+        assert "1 to 200 printable characters" in refused.message["error"]["message"], odd
+    async with app.worker():
+        assert (await app.task("result", first)).result["structuredContent"]["made"] == "chair"
+        assert id_of(await repeat("chair", "注文 1")) == first
+    assert app.workshop.effects.count("chair") == 4
+    live = "SELECT count(*) FROM auth.mandates WHERE ended_at IS NULL"
+    async with app.product.database.admin_connection() as admin:
+        assert await admin.fetchval(live) == 0
 
 
 async def test_a_tool_that_is_not_asynchronous_can_be_a_task_too(app: TaskApp) -> None:

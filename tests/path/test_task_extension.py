@@ -108,9 +108,10 @@ async def test_a_batch_that_ends_soon_is_answered_with_its_result(app: TaskApp) 
 
 async def test_a_batch_that_takes_longer_becomes_a_task(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_starter, "SHORT_SECONDS", 0.05)
-    created = (await app.modern("tools/call", **steps_of("look"))).result
-    assert created["resultType"] == "task"
     async with app.worker():
+        created = (await app.modern("tools/call", **steps_of("think"))).result
+        assert created["resultType"] == "task"
+        app.workshop.resume.set()
         task = await ended(app, created["taskId"])
     assert task["result"]["structuredContent"]["steps"][0]["status"] == "ok"
     for person in (app.bob, app.eve):
@@ -119,7 +120,7 @@ async def test_a_batch_that_takes_longer_becomes_a_task(app: TaskApp, monkeypatc
 
 
 async def test_other_batches_stay_calls(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of clients without the extension, of tools that need no permission, and where no further job may wait."""
+    """Of clients without the extension, of tools that need no permission, and where no job can be run or may wait."""
     plain = await app.node.post(app.ada.token, "tools/call", steps_of("look"), revision=MODERN)
     built_in = [{"id": "a", "module": "jobs", "tool_name": "list_jobs", "output": True}]
     own = await app.modern("tools/call", name="batch", arguments={"commands": built_in})
@@ -127,12 +128,14 @@ async def test_other_batches_stay_calls(app: TaskApp, monkeypatch: pytest.Monkey
     async def refuse(*_: Any) -> Any:
         raise LimitReached("too many")
 
+    idle = await app.modern("tools/call", **steps_of("look"))
+    listed = (await app.post(app.ada, "tasks/list", {})).result["tasks"]
+    assert [task["status"] for task in listed] == ["cancelled"], "no worker runs: it was taken back"
     monkeypatch.setattr(JobQueue, "enqueue", refuse)
     full = await app.modern("tools/call", **steps_of("look"))
-    for answer in (plain, own, full):
+    for answer in (plain, own, idle, full):
         assert answer.result["resultType"] == "complete"
         assert answer.result["structuredContent"]["steps"][0]["status"] == "ok"
-    assert (await app.post(app.ada, "tasks/list", {})).result["tasks"] == []
 
 
 async def test_the_error_of_a_tool_is_a_completed_task(app: TaskApp) -> None:

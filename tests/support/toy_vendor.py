@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -69,6 +70,11 @@ class Shop:
     resume: asyncio.Event | None = None
     """Until it is set, answers wait, where it is there."""
 
+    together: Counter[str] = field(default_factory=Counter[str])
+    """The most requests for a path that stood open at the same time; those of whom has gone do not count."""
+
+    _open: dict[str, list[web.Request]] = field(default_factory=dict[str, list[web.Request]])
+
     host: str = ""
     url: str = ""
     _said: list[asyncio.Task[None]] = field(default_factory=list)
@@ -83,6 +89,16 @@ class Shop:
             request.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
 
     async def _serve(self, request: web.Request) -> web.Response:
+        open_here = self._open.setdefault(request.path, [])
+        open_here.append(request)
+        alive = sum(one.transport is not None and not one.transport.is_closing() for one in open_here)
+        self.together[request.path] = max(self.together[request.path], alive)
+        try:
+            return await self._answer(request)
+        finally:
+            open_here.remove(request)
+
+    async def _answer(self, request: web.Request) -> web.Response:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.asked.append((token, f"{request.method} {request.path}"))
         name = self.tokens.get(token)

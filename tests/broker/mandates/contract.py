@@ -247,6 +247,18 @@ async def test_it_ends_with_the_work(app: BrokerHarness, hands: Hands) -> None:
     assert await app.generation(ada.tenant_id) == generation, "thousands of jobs would void all caches"
 
 
+async def test_that_of_a_job_that_was_never_made_ends(app: BrokerHarness, hands: Hands) -> None:
+    """Its gateway was killed between the two, or the answer of the queue was lost. A schedule's is no job's."""
+    ada = await an_ada(app)
+    orphan, schedule = await hands.make(ada), await hands.make(ada, purpose=MandatePurpose.SCHEDULE)
+    app.clock.ahead = timedelta(minutes=9)
+    assert await app.mandates.sweep() == 0
+    app.clock.ahead = timedelta(minutes=11)
+    assert await app.mandates.sweep() == 1
+    assert await hands.refused(orphan) is RefusalReason.EXPIRED
+    assert await hands.refused(schedule) is RefusalReason.NO_CONSENT
+
+
 async def test_it_ends_in_time(app: BrokerHarness, hands: Hands) -> None:
     ada = await an_ada(app)
     reference = await hands.make(ada)
