@@ -153,21 +153,20 @@ class JobStarter:
             return NO_SUBJECT
         mandate = await self._create_mandate(subject, job.id, job.title, call.tools)
         if isinstance(mandate, CredentialRefusal):
-            return explain_refusal(mandate)
+            current = await self._jobs.find(request.caller, str(job.id))
+            return explain_refusal(mandate) if current == job else ""
         digest = compute_question_digest(answer.question.build_question())
         answered = msgspec.structs.replace(call, answered=digest.hex(), outcome=outcome.value)
-        is_queued = False
-        try:
-            is_queued = await self._queue.answer_job(job, encode_call(answered), mandate.id)
-        finally:
-            if not is_queued:
+        if not await self._queue.answer_job(job, encode_call(answered), mandate.id):
+            current = await self._jobs.find(request.caller, str(job.id))
+            if current is None or current.mandate_id != mandate.id:  # else it is that of an answer that came first
                 await self._end_mandate(mandate)
         return ""
 
     async def _wait(self, request: RequestContext, job: Job, seconds: float) -> Result | None:
         """Wait for a job, and return what its call would have returned; None where that is still to come. A client that
-        gives the call up meanwhile gives up the job, which it has not been told of; unless it can come back to it, by the
-        call's idempotency key."""
+        gives the call up meanwhile gives up the job, which it has not been told of; unless it can come back to it, by
+        the call's idempotency key."""
         end = min(asyncio.get_running_loop().time() + seconds, request.deadline - ANSWER_MARGIN_SECONDS)
         try:
             current = await self._jobs.wait_for_end(request, job, end)

@@ -185,9 +185,9 @@ async def test_a_person_who_lost_the_right_meanwhile(app: TaskApp, monkeypatch: 
 async def test_a_subscription_tells_of_the_question_and_goes_on(app: TaskApp) -> None:
     async with app.worker():
         task_id, key = await asked(app)
-        params = {"notifications": {"taskIds": [task_id]}}
-        listening = asyncio.create_task(send(app, "subscriptions/listen", **params))
-        deaf = asyncio.create_task(app.modern("subscriptions/listen", **params))
+        wanted = {"taskIds": [task_id]}
+        listening = asyncio.create_task(send(app, "subscriptions/listen", notifications=wanted))
+        deaf = asyncio.create_task(app.modern("subscriptions/listen", notifications=wanted))
         while app.other.gateway.endpoint.running == 0:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)

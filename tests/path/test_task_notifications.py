@@ -212,7 +212,7 @@ async def test_an_open_stream_tells_the_client_of_its_tasks_and_nobody_else(app:
         task_id = id_of(await app.start("build"))
         await stack.enter_async_context(app.worker())
         await asyncio.wait_for(app.workshop.started.wait(), 5)
-        await within(5, lambda: _is("laying bricks" in str(heard(hers))))
+        await within(5, lambda: _is(all("laying bricks" in str(heard(stream)) for stream in (hers, on_another))))
         app.workshop.resume.set()
         await within(5, lambda: _is(all("completed" in str(heard(stream)) for stream in (hers, on_another))))
         for stream in (hers, on_another):
