@@ -1,5 +1,7 @@
 """Texts of ours about a deployment, in English and in Japanese (docs/decisions/0089)."""
 
+from collections.abc import Iterable
+
 
 class BilingualText(str):
     """An English text, as the command line and logs have it, that knows itself in Japanese."""
@@ -25,6 +27,12 @@ def say(en: str, ja: str, **values: object) -> BilingualText:
         KeyError: one of them names a value that is not given.
     """
     return BilingualText(en.format(**values), ja.format(**{name: to_japanese(value) for name, value in values.items()}))
+
+
+def join_names(names: Iterable[BilingualText]) -> BilingualText:
+    """List names, in the order of the alphabet."""
+    ordered = sorted(names, key=str.casefold)
+    return BilingualText(", ".join(ordered), "、".join(name.ja for name in ordered))
 
 
 def to_japanese(text: object) -> object:

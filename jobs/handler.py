@@ -42,7 +42,3 @@ class JobHandler(Protocol):
     async def run(self, job: Job, arguments: bytes, report: JobReport) -> JobOutcome:
         """Run a job; an exception counts as failure of our own (``internal``)."""
         ...
-
-    async def end(self, job: Job) -> None:
-        """Clear up after a job whose end is stored."""
-        ...

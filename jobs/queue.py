@@ -33,6 +33,7 @@ from jobs.job import (
 ARGUMENTS_KIND = "job arguments"
 RESULT_KIND = "job result"
 MAX_PAGE = 100
+TOO_MANY_WAIT = "Too many jobs wait already; let some of them end first."
 POLL_SECONDS = 15.0
 """How often a waiting request reads its job, whether a change was announced or not."""
 LOOK_SECONDS = 2.0
@@ -65,6 +66,7 @@ class JobQueue:
             new.module,
             new.tool,
             new.title,
+            [f"{module}.{name}" for module, name in new.tools],
             cut_text(new.client, MAX_CLIENT),
             new.mandate_id,
             new.idempotency_key,
@@ -81,7 +83,7 @@ class JobQueue:
                     return read_job(row)
                 same = same or await self._find_same(work, new)
         except asyncpg.ProgramLimitExceededError:
-            raise LimitReached("Too many jobs wait already; let some of them end first.", 60) from None
+            raise LimitReached(TOO_MANY_WAIT, 60) from None
         if same is None:  # another one was added and removed in between
             raise Conflict("a job with this idempotency key has just been removed; ask again")
         return same
@@ -127,13 +129,6 @@ class JobQueue:
         it is. None where there is none."""
         async with self._database.personal(tenant_id, user_id) as work:
             row = await work.fetchrow(_CANCEL, job_id) or await work.fetchrow(_FIND, job_id)
-        return None if row is None else read_job(row)
-
-    async def retry_job(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> Job | None:
-        """Queue a job again that has failed, was cancelled, or whose outcome is unknown; another stays as it is."""
-        async with self._database.personal(tenant_id, user_id) as work:
-            await work.fetchval(_RETRY, job_id)
-            row = await work.fetchrow(_FIND, job_id)
         return None if row is None else read_job(row)
 
     async def load_arguments(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> bytes | None:
@@ -217,9 +212,9 @@ def _check(new: NewJob) -> None:
 
 _IS_KEPT: LiteralString = "(expires_at > jobs.clock() OR state IN ('queued', 'running'))"
 """What has ended and is over its lifetime is gone, whether it has been deleted yet or not."""
-_INSERT: LiteralString = f"""INSERT INTO jobs.jobs (tenant_id, user_id, id, kind, module, tool, title, client,
+_INSERT: LiteralString = f"""INSERT INTO jobs.jobs (tenant_id, user_id, id, kind, module, tool, title, tools, client,
         mandate_id, idempotency_key, arguments, is_repeatable, retries_left, lifetime, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, jobs.clock() + $14)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, jobs.clock() + $15)
     ON CONFLICT (tenant_id, user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING {COLUMNS}"""  # noqa: S608 our own words
 _FIND_BY_KEY: LiteralString = f"""SELECT arguments, {COLUMNS} FROM jobs.jobs
@@ -234,7 +229,6 @@ _LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
     ORDER BY number DESC LIMIT $4"""  # noqa: S608 our own words
 _CANCEL: LiteralString = f"""UPDATE jobs.jobs SET cancel_requested_at = coalesce(cancel_requested_at, jobs.clock())
     WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING {COLUMNS}"""  # noqa: S608 our own words
-_RETRY = "SELECT jobs.retry($3) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"
 _ARGUMENTS = "SELECT arguments FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3"
 _ANSWER = "SELECT jobs.answer($3, $4, $5, $6) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"
 _WITHDRAW = "SELECT jobs.withdraw($3) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"

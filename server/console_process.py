@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from admin_ui.api.app import ROUTERS
 from admin_ui.console_pages import CONSOLE_PATH
-from broker.api.console_client import ConsoleBroker, RemoteAuthenticator, open_console_broker
+from broker.api.console_client import ConsoleBroker, RemoteAuthenticator, RemoteJobRetries, open_console_broker
 from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
 from broker.web.app import build_identity_app
 from broker.web.request_parsing import get_client_address
@@ -129,8 +129,9 @@ def _build_application(
         f'Bearer realm="mcpist", resource_metadata="{build_metadata_url(settings.public_url)}"',
         frozenset(client.id for client in FIRST_PARTY_CLIENTS),
     )
+    retries = RemoteJobRetries(broker, get_address)
     own = control_plane.build_api(
-        security, None, broker.revoke_accounts, broker.read_connections, (), version("mcpist")
+        security, None, broker.revoke_accounts, broker.read_connections, retries, (), version("mcpist")
     )
     proxy = BrokerProxy(broker.session, broker.base_url, urlsplit(settings.public_url).netloc, get_address, tracer)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from admin_ui.api.tool_catalogue import LocalizedText, ModelView, ModuleDescription, ToolDescription, ToolSchemas
+from core.bilingual_text import BilingualText
 from core.permissions import Policy
 
 if TYPE_CHECKING:  # a quarter of a second of import, which a command that lists roles does without
@@ -71,6 +72,15 @@ class InstalledToolCatalogue:
 def load_translations() -> Mapping[str, Mapping[str, Any]]:
     """Load the Japanese titles of the modules that come with MCPist, by module."""
     return orjson.loads(TRANSLATIONS.read_bytes())
+
+
+def load_module_titles(catalogue: "Catalogue") -> Mapping[str, BilingualText]:
+    """Load the display names of the installed modules, by module."""
+    translations = load_translations()
+    return {
+        module.name: BilingualText(module.title, translations.get(module.name, {}).get("title", module.title))
+        for module in catalogue.modules
+    }
 
 
 def _describe_module(

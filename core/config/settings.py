@@ -311,9 +311,23 @@ class Settings:
         "MCPIST_JOBS_OF_TENANT",
         values.make_integer_parser(1, 1_000),
         "a whole number from 1 to 1000",
-        "Jobs of one tenant that run at the same time in all processes; of one person, and with one module, half as "
-        "many.",
+        "Jobs of one tenant that run at the same time in all processes.",
         8,
+    )
+    jobs_of_user: int = declare_setting(
+        "MCPIST_JOBS_OF_USER",
+        values.make_integer_parser(0, 1_000),
+        "a whole number from 0 to 1000",
+        "Jobs of one person that run at the same time in all processes; 0 is half of `MCPIST_JOBS_OF_TENANT`.",
+        0,
+    )
+    jobs_of_module: int = declare_setting(
+        "MCPIST_JOBS_OF_MODULE",
+        values.make_integer_parser(0, 1_000),
+        "a whole number from 0 to 1000",
+        "Jobs of one tenant with one module, so with one vendor, that run at the same time in all processes; 0 is half "
+        "of `MCPIST_JOBS_OF_TENANT`.",
+        0,
     )
     connections_per_address: int = declare_setting(
         "MCPIST_CONNECTIONS_PER_ADDRESS",

@@ -21,9 +21,9 @@ from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
 from gateway.tasks.idempotency import compute_idempotency_key, has_idempotency_key
 from gateway.tasks.own_jobs import UNREADABLE, OwnJobs, get_client
-from gateway.tasks.stored_call import StoredCall, ToolNames, encode_call
+from gateway.tasks.stored_call import StoredCall, encode_call
 from gateway.tasks.task_form import describe_waiting
-from jobs.job import MAX_TITLE, Job, JobState, NewJob
+from jobs.job import MANDATE_LIFETIME, MAX_TITLE, Job, JobState, NewJob, ToolNames
 from jobs.queue import JobQueue
 from modules.kit import ConfirmationOutcome
 
@@ -32,8 +32,6 @@ CALL, BATCH = "call", "batch"
 DEFAULT_LIFETIME = timedelta(hours=1)
 MIN_LIFETIME, MAX_LIFETIME = timedelta(minutes=1), timedelta(days=7)
 """How long a result may be kept. What a client asks for is moved into these limits, and it is told."""
-MANDATE_LIFETIME = timedelta(hours=24)
-"""The latest end of a job, which may wait for its turn; its mandate ends with it."""
 MAX_ATTEMPTS = 3
 ASKING_SECONDS = 5.0
 """Seconds that a call waits before it answers with a task, where the tool may ask the person something first."""
@@ -247,6 +245,7 @@ class JobStarter:
             mandate_id=mandate.id,
             idempotency_key=key,
             client=get_client(request.caller),
+            tools=tools,
         )
         return await self._enqueue(job, mandate)
 

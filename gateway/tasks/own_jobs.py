@@ -8,16 +8,14 @@ from uuid import UUID
 
 import msgspec
 
-from broker.interface import MandateBroker, MandateReference
 from core.caller import Caller
-from core.errors import Unavailable
 from core.sealed_records import UnreadableRecord
 from gateway.auth.tool_scopes import has_scope
 from gateway.mcp.request_context import ReportProgress, RequestContext
 from gateway.sieve.sieve import SieveView
-from gateway.tasks.stored_call import StoredAnswer, StoredCall, ToolNames, decode_answer, decode_call
+from gateway.tasks.stored_call import StoredAnswer, StoredCall, decode_answer, decode_call
 from jobs.events import PersonalChanges
-from jobs.job import MAX_CLIENT, Job, JobError, JobState, cut_text
+from jobs.job import MAX_CLIENT, Job, JobError, JobState, ToolNames, cut_text
 from jobs.queue import JobQueue
 from modules.kit import OUTCOME_UNKNOWN
 
@@ -35,9 +33,8 @@ _TEXTS: Mapping[str, str] = {
 class OwnJobs:
     """Jobs of whoever asks."""
 
-    def __init__(self, queue: JobQueue, mandates: MandateBroker, get_view: Callable[[Caller], SieveView]) -> None:
+    def __init__(self, queue: JobQueue, get_view: Callable[[Caller], SieveView]) -> None:
         self._queue = queue
-        self._mandates = mandates
         self.get_view = get_view
         self._is_stopping = False
 
@@ -68,9 +65,6 @@ class OwnJobs:
         """Ask for the end of a job; None where the caller has none of that id."""
         parsed = parse_id(job_id)
         job = None if parsed is None else await self._queue.cancel_job(caller.tenant_id, caller.user_id, parsed)
-        if job is not None and job.started_at is None and job.state.is_final and job.mandate_id is not None:
-            with contextlib.suppress(Unavailable):  # it ends by itself, later; that of a job that runs, with its run
-                await self._mandates.end_mandate(MandateReference(job.mandate_id, job.id))
         return await self.withdraw(job) if job is not None and job.awaits_input else job
 
     async def withdraw(self, job: Job) -> Job | None:

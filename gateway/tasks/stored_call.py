@@ -4,9 +4,7 @@ import msgspec
 import orjson
 
 from gateway.mcp.request_context import ConfirmationQuestion, Params, Result
-
-ToolNames = tuple[tuple[str, str], ...]
-"""(module, tool) of every tool that a job runs, by the tools' own names."""
+from jobs.job import ToolNames
 
 
 class StoredCall(msgspec.Struct, frozen=True, eq=False):

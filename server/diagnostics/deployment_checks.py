@@ -13,7 +13,7 @@ from broker.identity.peppers import find_pepper_problem
 from core.audit.digest_key_check import find_digest_key_problem
 from core.audit.query import list_anchors
 from core.audit.verification import verify_chain
-from core.bilingual_text import BilingualText, say
+from core.bilingual_text import BilingualText, join_names, say
 from core.config.settings import Settings
 from core.database_login import LoginRefused
 from core.db import Database, connect
@@ -35,6 +35,7 @@ from server.metrics_server import open_metrics_socket
 from server.postgres.errors import PostgresError
 from server.postgres.login_errors import explain_refused_login
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_role_database
+from server.tool_catalogue import load_module_titles
 
 MAX_UNSEALED_EVENTS = 10_000
 MAX_CLOCK_SKEW = 5.0
@@ -361,8 +362,9 @@ def _describe_retention(retention: AuditRetention) -> Finding:
 
 
 def _check_installed_modules() -> Finding:
-    names = [module.name for module in load_installed_modules().modules]
-    return Finding("modules", "ok", f"installed: {', '.join(names) or 'none'}")
+    titles = load_module_titles(load_installed_modules()).values()
+    text = say("installed: {names}", "インストール済み：{names}", names=join_names(titles))
+    return Finding("modules", "ok", text if titles else say("none is installed", "インストールされていません"))
 
 
 async def check_services(console: Database, tenant: Tenant) -> list[Finding]:

@@ -1,7 +1,7 @@
 """The check-up's look at the vault: its keys, and how each stored credential stands."""
 
 import shlex
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from uuid import UUID
 
 from broker.connections.connection_health import ConnectionHealth
@@ -9,7 +9,7 @@ from broker.connections.connection_status import HealthState, ResponsibleParty
 from broker.connections.stored_credentials import StoredCredential, UnconnectedModule
 from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, get_adoption_state
-from core.bilingual_text import BilingualText, say
+from core.bilingual_text import BilingualText, join_names, say
 from core.db import Database
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
@@ -21,6 +21,7 @@ from server.deployment import Deployment
 from server.diagnostics.finding import Finding
 from server.diagnostics.vault_key_report import KeyReport, VaultKeys, inspect_vault_keys
 from server.role_database import BROKER_ROLE, open_role_database
+from server.tool_catalogue import load_module_titles
 from server.vault_keys import get_id_file_path
 
 MAX_SHOWN_CREDENTIALS = 50
@@ -155,9 +156,11 @@ async def check_tenant_credentials(
     doctor = ConnectionHealth(ProviderRegistry(load_builtin_providers()), manifests)
     statuses = [status async for status in _iterate_statuses(broker, doctor, tenant.id, user_id)]
     enabled = {service.module for service in await list_services(console, tenant.id) if service.enabled}
-    findings = [_check_credential(tenant, status, enabled, catalogue, public_url) for status in statuses]
+    titles = load_module_titles(catalogue)
+    findings = [_check_credential(tenant, status, enabled, titles, public_url) for status in statuses]
     if user_id is None:
-        findings += _check_unconnected(tenant, enabled - {status.module for status in statuses}, catalogue, public_url)
+        unconnected = enabled & {manifest.name for manifest in manifests} - {status.module for status in statuses}
+        findings += _check_unconnected(tenant, [titles[module] for module in unconnected], public_url)
     return findings
 
 
@@ -193,38 +196,36 @@ async def _iterate_statuses(
         after = page[-1].sort_key
 
 
-def _check_unconnected(tenant: Tenant, modules: set[str], catalogue: Catalogue, public_url: str) -> list[Finding]:
+def _check_unconnected(tenant: Tenant, services: Sequence[BilingualText], public_url: str) -> list[Finding]:
     """Report the services with a vendor that have no connected account, in one finding."""
-    unconnected = sorted(
-        module.name for module in catalogue.modules if module.vendor is not None and module.name in modules
-    )
     message = say(
         "{tenant}: {text} for {names}; connect one at {url}/connect",
         "{tenant}：{names} には{text}（接続：{url}/connect）",
         tenant=tenant.slug,
         text=NOT_CONNECTED_TEXT,
-        names=", ".join(unconnected),
+        names=join_names(services),
         url=public_url,
     )
-    return [Finding("credential", "warning", message)] if unconnected else []
+    return [Finding("credential", "warning", message)] if services else []
 
 
 def _check_credential(
     tenant: Tenant,
     status: StoredCredential | UnconnectedModule,
     enabled: set[str],
-    catalogue: Catalogue,
+    titles: Mapping[str, BilingualText],
     public_url: str,
 ) -> Finding:
+    service = titles.get(status.module) or BilingualText(status.module, status.module)
     if isinstance(status, UnconnectedModule):
         message = say(
             "{of} is not connected; its owner connects it at {url}",
             "{of}は接続されていません。所有者が {url} で接続します",
-            of=_name_credential(tenant, status.module, status.owner),
+            of=_name_credential(tenant, service, status.owner),
             url=f"{public_url}{status.link}",
         )
         return Finding("credential", "warning", message)
-    of = _name_credential(tenant, status.module, status.owner, shared=status.kind == "shared")
+    of = _name_credential(tenant, service, status.owner, shared=status.kind == "shared")
     if status.state is not HealthState.CONNECTED:
         message = say(
             "{of} {state}{meaning}{remedy}",
@@ -235,7 +236,7 @@ def _check_credential(
             remedy=_format_remedy(tenant, status, public_url),
         )
         return Finding("credential", "warning", message)
-    if status.module not in catalogue.tools:
+    if status.module not in titles:
         message = say(
             "{of} is not used: the module is not installed",
             "{of}は使われていません。モジュールがインストールされていません",
@@ -259,20 +260,20 @@ def _check_credential(
     return Finding("credential", "ok", message)
 
 
-def _name_credential(tenant: Tenant, module: str, owner: str, *, shared: bool = False) -> BilingualText:
+def _name_credential(tenant: Tenant, service: BilingualText, owner: str, *, shared: bool = False) -> BilingualText:
     if shared:
         return say(
-            "{tenant}: {module} of role {owner}",
-            "{tenant}：ロール {owner} の {module} ",
+            "{tenant}: {service} of role {owner}",
+            "{tenant}：ロール {owner} の {service} ",
             tenant=tenant.slug,
-            module=module,
+            service=service,
             owner=owner,
         )
     return say(
-        "{tenant}: {module} of {owner}",
-        "{tenant}：{owner} の {module} ",
+        "{tenant}: {service} of {owner}",
+        "{tenant}：{owner} の {service} ",
         tenant=tenant.slug,
-        module=module,
+        service=service,
         owner=owner,
     )
 

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from admin_ui.console_files import is_console_built
 from admin_ui.console_pages import build_console_routes
+from broker.interface import JobRetries
 from core.audit.change_feed import ChangeFeed
 from core.config.settings import Settings
 from core.connection_state import UserConnectionReader
@@ -72,6 +73,7 @@ class ControlPlane:
         broker: Database | None,
         account_revoker: AccountRevoker,
         connections: UserConnectionReader,
+        retries: JobRetries,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
@@ -107,6 +109,7 @@ class ControlPlane:
             checks,
             account_revoker,
             connections,
+            retries,
             self._settings.audit_keep_months,
         )
         return build_admin_api(security, control, *sections, version=release)

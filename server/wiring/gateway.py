@@ -219,7 +219,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
     store = ResultStore(dependencies.database, RecordSealer(dependencies.deployment.digest_key), get_utc_now)
     results = KeptResults(store, dependencies.catalogue, vendors)
-    jobs = OwnJobs(dependencies.queue, dependencies.broker, lambda caller: sieve.get_view(caller))
+    jobs = OwnJobs(dependencies.queue, lambda caller: sieve.get_view(caller))
     schedules = OwnSchedules(
         Schedules(dependencies.database, RecordSealer(dependencies.deployment.digest_key)),
         dependencies.broker,
@@ -290,7 +290,6 @@ def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTool
     handler = CallJobHandler(
         wrap_handlers({"tools/call": meta_tools.call_tool}, dependencies.traces)["tools/call"],
         authenticator,
-        dependencies.broker,
         CallSupervisor(math.inf, math.inf),
         max_seconds=MAX_RUN_SECONDS - JOB_MARGIN_SECONDS,
     )

@@ -19,6 +19,7 @@ from broker.api.authentication import ApiAuthenticator
 from broker.api.deployment_dependencies import DeploymentDependencies
 from broker.api.deployment_section import build_deployment_section
 from broker.api.identity_dependencies import IdentityDependencies
+from broker.api.job_retries import LocalJobRetries
 from broker.api.routers import build_connect_section as connections_section
 from broker.authorization_server.authorization_codes import Approval, CodeProof, compute_code_challenge
 from broker.authorization_server.client_trust import ClientTrustAdministration
@@ -41,6 +42,7 @@ from broker.identity.scim_tokens import ScimTokens
 from broker.identity.settings import ProviderSettings
 from broker.identity.stored_providers import ProviderAdministration
 from broker.interface import CredentialRefusal, RefusalReason
+from broker.mandates.mandate_service import MandateService
 from broker.mandates.mandates import Mandates
 from broker.notifications.mail_connection import MailAddressGuard
 from broker.notifications.preferences import NotificationPreferences
@@ -249,6 +251,15 @@ class AdminApp:
                 {"kg": kg, "mute": mute},
                 self.checks,
                 connections=statuses,
+                retries=LocalJobRetries(
+                    self.door.authenticate,
+                    MandateService(
+                        self.verifier,
+                        self.broker,
+                        {("kg", name): only_reads for name, only_reads in KG_TOOLS.items()},
+                        clock=self.clock,
+                    ),
+                ),
                 audit_keep_months=self.audit_keep_months,
             )
         )

@@ -523,6 +523,16 @@ PAGES: Sequence[ListedPage] = (
         some=IDENTITIES,
     ),
     ListedPage(
+        "jobs",
+        "/jobs?of=all",
+        "jobs",
+        "Jobs",
+        ["jobs/JobList"],
+        "No jobs",
+        head="Asked",
+        short="filtered by whose they are, state and service; its texts are in no list",
+    ),
+    ListedPage(
         "tenants",
         "/tenants",
         "tenants",

@@ -10,6 +10,7 @@ PAGES = {
     "dashboard": "",
     "start": "?view=own",
     "tools": "/tools",
+    "jobs": "/jobs",
     "profile": "/profile",
     "users": "/users",
     "requests": "/requests",

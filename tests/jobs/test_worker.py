@@ -488,19 +488,6 @@ async def test_what_has_expired_is_pruned(plant: Plant, make_tenant: MakeTenant,
     await worker.drain(0)
 
 
-async def test_the_person_may_try_again(plant: Plant, make_tenant: MakeTenant) -> None:
-    tenant = await make_tenant()
-    plant.ledger.outcome = JobOutcome(None, JobState.FAILED, "vendor_unavailable")
-    async with plant.run_worker():
-        job = await plant.wait_for(await plant.enqueue(tenant), JobState.FAILED)
-        plant.ledger.outcome = None
-        again = await plant.queue.retry_job(tenant.id, tenant.users[0], job.id)
-        assert again is not None
-        ended = await plant.wait_for(again, JobState.SUCCEEDED)
-        assert await plant.queue.retry_job(tenant.id, tenant.users[0], ended.id) == ended
-    assert (ended.attempt, ended.error) == (2, "")
-
-
 async def test_figures_count_what_waits(plant: Plant, make_tenant: MakeTenant, database: ScratchDatabase) -> None:
     tenant = await make_tenant()
     assert (await plant.store.load_figures()).waiting == 0

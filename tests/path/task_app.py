@@ -38,6 +38,8 @@ class Workshop:
     started: asyncio.Event = field(default_factory=asyncio.Event)
     resume: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    is_wet: bool = True
+    """Whether the wood is, and the tool `fail` fails."""
 
     def module(self) -> Module:
         tools = (
@@ -98,7 +100,9 @@ class Workshop:
         @tool(hints=READS, scopes=["workshop"], execution=Execution.ASYNC)
         async def fail(context: Context) -> Made:
             """Fail as tools may."""
-            raise ToolError("the wood is wet")
+            if self.is_wet:
+                raise ToolError("the wood is wet")
+            return Made(made="shelf")
 
         return fail
 

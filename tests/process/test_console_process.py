@@ -6,8 +6,11 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -17,6 +20,7 @@ from broker.api.console_client import open_console_broker
 from broker.identity.browser_sessions import Sessions
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.scim_tokens import ScimTokens
+from broker.interface import JobToRetry
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.rpc_client import open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner
@@ -28,7 +32,7 @@ from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person
 from tests.support.running_product import free_port
-from tests.support.split import Process, Split, add_console, running, split_on
+from tests.support.split import Process, Split, add_console, add_worker, running, split_on
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -144,6 +148,66 @@ async def make_link(console: Console) -> str:
     broker = console.deployment.operator
     links = OneTimeLinks(broker, Sessions(broker, clock=get_utc_now), clock=get_utc_now)
     return (await links.create(ACTOR, console.admin.tenant.id, console.admin.id)).reveal()
+
+
+@pytest.mark.guarantee("G10")
+async def test_a_job_is_tried_again_through_four_processes(database: ScratchDatabase, tmp_path: Path) -> None:
+    """Called at the gateway, tried again at the control plane, permitted by the broker, run by the worker."""
+    async with console_on(database, tmp_path) as console:
+        deployment, worker = console.deployment, add_worker(console.deployment, tmp_path)
+        bob = await deployment.product.person(console.admin.tenant, "bob@acme.test", allow=["*"])
+        own = {"Authorization": f"Bearer {bob.token}"}
+        await deployment.add(bob, "the-vendor-token-of-bob")
+        deployment.shop.refusal = 404, {}
+        async with running([worker]):
+            job_id = await _start_task(deployment, bob)
+            assert await _wait_for_end(console, job_id, own) == ("failed", 1)
+            deployment.shop.refusal = None
+            retry = f"/api/v1/jobs/{job_id}/retry"
+            assert (await console.http.post(retry)).status_code == 404, "an administrator is not the person"
+            broken = {"Authorization": "Bearer " + bob.token[:-6] + "AAAAAA"}
+            assert (await console.http.post(retry, headers=broken)).status_code == 401
+            answer = await console.http.post(retry, headers=own)
+            assert answer.status_code == 200, answer.text
+            assert await _wait_for_end(console, job_id, own) == ("succeeded", 2)
+            await _check_that_a_gateway_may_not_permit(console, bob)
+
+
+async def _check_that_a_gateway_may_not_permit(console: Console, bob: Person) -> None:
+    url = console.process.variables["MCPIST_BROKER_URL"]
+    gateway = ServiceTokenSigner(load_private_key(console.deployment.gateways[0].home / "own.pem"))
+    sender = messages.AuthenticationRequest([f"Bearer {bob.token}"], [], "", passive=False)
+    job = JobToRetry(uuid4(), "", (("shop", "buy"),), timedelta(hours=1))
+    async with open_console_broker(url, gateway) as asked:
+        with pytest.raises(Unavailable):
+            await asked.permit_retry(messages.RetryRequest(sender, job))
+
+
+async def _start_task(deployment: Split, person: Person) -> str:
+    """Start a call as a task of 2025-11-25; its id."""
+    arguments = {"module": "shop", "tool_name": "look", "params": {"what": "tea"}}
+    params = {"name": "call", "arguments": arguments, "task": {}}
+    headers = {
+        "Authorization": f"Bearer {person.token}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-11-25",
+        "Host": urlsplit(deployment.public_url).netloc,
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    async with deployment.http.post(deployment.url, json=message, headers=headers) as response:
+        return (await response.json())["result"]["task"]["taskId"]
+
+
+async def _wait_for_end(console: Console, job_id: str, headers: dict[str, str]) -> tuple[str, int]:
+    """The state of a job when it has ended, and how often it has run."""
+    job: dict[str, Any] = {}
+
+    async def has_ended() -> bool:
+        job.update((await console.http.get(f"/api/v1/jobs/{job_id}", headers=headers)).json())
+        return job["finished_at"] is not None
+
+    await within(15, has_ended)
+    return job["state"], job["attempt"]
 
 
 async def test_scim_and_removal_ask_the_broker(database: ScratchDatabase, tmp_path: Path) -> None:

@@ -61,9 +61,6 @@ class Stopwatch:
         self.news.set()
         return JobOutcome(arguments)
 
-    async def end(self, job: Job) -> None:
-        """Do nothing: there is no mandate."""
-
     async def wait_for(self, count: int) -> None:
         """Wait until so many have begun."""
         while len(self.begun) < count:

@@ -115,6 +115,12 @@ class Case:
         (one,) = (one for one in (await self.asked("/connections"))["items"] if one["module"] == self.module)
         return one
 
+    @property
+    def title(self) -> str:
+        """The display name of the module."""
+        modules = self.app.identity.product.catalogue.modules
+        return next(one.title for one in modules if one.name == self.module)
+
     async def history(self) -> list[dict[str, Any]]:
         """The events of its account, the newest first."""
         return (await self.asked(f"/connections/{(await self.standing())['credential_id']}"))["events"]
@@ -127,7 +133,7 @@ class Case:
 
     async def told(self) -> str:
         """Its line about this one."""
-        (one,) = (told for told in await self.doctor() if told.startswith(f"{self.tenant.slug}: {self.module} "))
+        (one,) = (told for told in await self.doctor() if told.startswith(f"{self.tenant.slug}: {self.title} "))
         return one
 
     async def account(self) -> dict[str, Any]:

@@ -146,7 +146,7 @@ async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(app: Doct
     assert none["action_url"] == f"{app.identity.url}/connect/{case.module}"
     assert (await case.schema())["connection"] == "needs_connect"
     assert "Not connected" in await case.page("/connect")
-    assert f"no account is connected yet for {case.module}; connect one at {app.identity.url}/connect" in "\n".join(
+    assert f"no account is connected yet for {case.title}; connect one at {app.identity.url}/connect" in "\n".join(
         await case.doctor()
     )
     boss = await app.administrator(case.tenant)

@@ -2,6 +2,7 @@ import { clientsRoute } from '../pages/clients/route.ts'
 import { doctorRoute } from '../pages/doctor/route.ts'
 import { homeRoute } from '../pages/start/route.ts'
 import { identityRoute } from '../pages/identity/route.ts'
+import { jobsRoute } from '../pages/jobs/route.ts'
 import { keysRoute } from '../pages/keys/route.ts'
 import { logsRoute } from '../pages/logs/route.ts'
 import { profileRoute } from '../pages/profile/route.ts'
@@ -18,6 +19,7 @@ import { usersRoute } from '../pages/users/route.ts'
 export const PAGES = [
   homeRoute,
   toolsRoute,
+  jobsRoute,
   profileRoute,
   usersRoute,
   requestsRoute,

@@ -17,8 +17,11 @@ export interface Column<Row, Key extends string = string> {
   cell: (row: Row) => ReactNode
   /** The API can sort by it. */
   sort?: Key
-  /** Cards of narrow screens show the first column and those marked here. */
-  narrow?: boolean
+  /**
+   * Cards of narrow screens show the first column and those marked here: `labelled` with its header, as a number needs,
+   * `line` below the others.
+   */
+  narrow?: boolean | 'labelled' | 'line'
 }
 
 interface DataTableProps<Row, Key extends string> {
@@ -226,6 +229,11 @@ function TableRowOf<Row>({ row, index, isLast, top, columns, rowSearch, measure 
           data-narrow={place === 0 || (column.narrow ?? false)}
           dir="auto"
         >
+          {column.narrow === 'labelled' && (
+            <span aria-hidden className={styles.label}>
+              {column.header}
+            </span>
+          )}
           {place === 0 ? (
             <Link to="." search={(before: object) => ({ ...before, ...search })} state={{ opened: true }} className={styles.link}>
               {column.cell(row)}

@@ -22,14 +22,22 @@ export interface PagedList<Row> {
   retry: () => void
 }
 
-/** A list of the API, a page at a time as it is scrolled. The key holds the filters: another key is another list. */
-export function usePagedList<Row>(key: QueryKey, fetchPage: (cursor: string | undefined) => Promise<Page<Row>>): PagedList<Row> {
+/**
+ * A list of the API, a page at a time as it is scrolled. The key holds the filters: another key is another list.
+ * `findInterval` says in how many milliseconds these rows are read again, besides when a change is told.
+ */
+export function usePagedList<Row>(
+  key: QueryKey,
+  fetchPage: (cursor: string | undefined) => Promise<Page<Row>>,
+  findInterval?: (rows: readonly Row[]) => number | false,
+): PagedList<Row> {
   const query = useInfiniteQuery({
     queryKey: key,
     queryFn: ({ pageParam }) => fetchPage(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page: Page<Row>) => page.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { data } }) => (data && findInterval?.(data.pages.flatMap((page) => page.items))) ?? false,
   })
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data])
   return {

@@ -34,6 +34,11 @@ export function formatNumber(language: Language, value: number): string {
   return new Intl.NumberFormat(LOCALES[language]).format(value)
 }
 
+/** `40%`. */
+export function formatPercent(language: Language, share: number): string {
+  return new Intl.NumberFormat(LOCALES[language], { style: 'percent' }).format(share)
+}
+
 export function formatDate(language: Language, time: string | Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeZone: zone }).format(new Date(time))
 }

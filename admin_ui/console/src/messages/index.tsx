@@ -61,6 +61,7 @@ export function useFormat() {
   return useMemo(
     () => ({
       number: (value: number) => format.formatNumber(language, value),
+      percent: (share: number) => format.formatPercent(language, share),
       date: (time: string | Date) => format.formatDate(language, time),
       hour: (time: string | Date) => format.formatHour(language, time),
       logTime: (time: string | Date) => format.formatLogTime(language, time),

@@ -4,7 +4,7 @@ import { messages as ja } from './ja/index.ts'
 
 type Leaf = [name: string, english: unknown, japanese: unknown]
 
-/** Texts that are the same in every language: names, and units that a narrow column has no more room for. */
+/** Texts that are the same in every language: names, what stands between them, and units that a narrow column has no more room for. */
 const SAME = new Set([
   'shell.product',
   'dashboard.milliseconds',
@@ -17,6 +17,7 @@ const SAME = new Set([
   'identity.kinds.github',
   'senders.securities.starttls',
   'senders.securities.tls',
+  'jobs.toolOf',
 ])
 
 function listLeaves(english: object, japanese: object, prefix = ''): Leaf[] {

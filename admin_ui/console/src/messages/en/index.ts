@@ -8,6 +8,7 @@ import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identities } from './identities.ts'
 import { identity, trials, trust } from './identity.ts'
+import { jobs } from './jobs.ts'
 import { logs } from './logs.ts'
 import { mandates } from './mandates.ts'
 import { modelView } from './modelView.ts'
@@ -16,7 +17,9 @@ import { playground } from './playground.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
 import { requests } from './requests.ts'
+import { results } from './results.ts'
 import { roles } from './roles.ts'
+import { schedules } from './schedules.ts'
 import { schemas } from './schemas.ts'
 import { senders } from './senders.ts'
 import { services } from './services.ts'
@@ -38,6 +41,7 @@ export const messages = {
   home,
   identities,
   identity,
+  jobs,
   keys,
   logs,
   mandates,
@@ -47,7 +51,9 @@ export const messages = {
   problems,
   profile,
   requests,
+  results,
   roles,
+  schedules,
   schemas,
   senders,
   services,

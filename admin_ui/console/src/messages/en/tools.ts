@@ -23,6 +23,7 @@ export const tools = {
   toolsOf: (module: string) => `Tools of ${module}`,
   actionsOf: (module: string) => `More actions for ${module}`,
   sharedBy: (role: string) => `shared by role ${role}`,
+  isRenewed: 'access is being renewed',
   renews: (when: string) => `access is renewed by itself, next ${when}`,
   endsOn: (date: string) => `access ends on ${date}`,
   effects: { reads: 'Reads', changes: 'Changes', destroys: 'Destroys' },

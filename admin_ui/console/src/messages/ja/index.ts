@@ -9,6 +9,7 @@ import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identities } from './identities.ts'
 import { identity, trials, trust } from './identity.ts'
+import { jobs } from './jobs.ts'
 import { logs } from './logs.ts'
 import { mandates } from './mandates.ts'
 import { modelView } from './modelView.ts'
@@ -17,7 +18,9 @@ import { playground } from './playground.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
 import { requests } from './requests.ts'
+import { results } from './results.ts'
 import { roles } from './roles.ts'
+import { schedules } from './schedules.ts'
 import { schemas } from './schemas.ts'
 import { senders } from './senders.ts'
 import { services } from './services.ts'
@@ -39,6 +42,7 @@ export const messages: Messages = {
   home,
   identities,
   identity,
+  jobs,
   keys,
   logs,
   mandates,
@@ -48,7 +52,9 @@ export const messages: Messages = {
   problems,
   profile,
   requests,
+  results,
   roles,
+  schedules,
   schemas,
   senders,
   services,

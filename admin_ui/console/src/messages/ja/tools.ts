@@ -23,6 +23,7 @@ export const tools: Messages['tools'] = {
   toolsOf: (module) => `${module} のツール`,
   actionsOf: (module) => `${module} のその他の操作`,
   sharedBy: (role) => `ロール「${role}」の共有アカウント`,
+  isRenewed: '自動更新中',
   renews: (when) => `自動更新（次回は${when}）`,
   endsOn: (date) => `${date} に失効`,
   effects: { reads: '読み取り', changes: '変更', destroys: '削除・破壊' },

@@ -11,11 +11,12 @@ import { DetailPanel } from '../../components/DetailPanel.tsx'
 import { Actions, Facts, Section } from '../../components/Facts.tsx'
 import { Checkbox, SelectField } from '../../components/Field.tsx'
 import { useOverlay } from '../../components/overlay.ts'
+import { ResultTokensField } from '../../components/ResultTokensField.tsx'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useVersionedForm } from '../../components/useVersionedForm.ts'
-import { useMessages } from '../../messages/index.tsx'
+import { useFormat, useMessages } from '../../messages/index.tsx'
 
 const OF_PANEL = ['id', 'dialog'] as const
 const OF_DIALOG = ['dialog'] as const
@@ -84,13 +85,15 @@ export function ClientPanel({ id, asks }: { id: string; asks: boolean }) {
   )
 }
 
-const pickValues = ({ disabled_at, tool_result_format }: SchemaClientView) => ({
+const pickValues = ({ disabled_at, tool_result_format, result_tokens }: SchemaClientView) => ({
   enabled: disabled_at === null,
   tool_result_format,
+  result_tokens,
 })
 
 function ClientForm({ client }: { client: Versioned<SchemaClientView> }) {
-  const { common, oauthClients, problems } = useMessages()
+  const { common, oauthClients, problems, results } = useMessages()
+  const format = useFormat()
   const queries = useQueryClient()
   const online = useOnline()
   const refresh = async () => {
@@ -109,6 +112,7 @@ function ClientForm({ client }: { client: Versioned<SchemaClientView> }) {
       showToast(oauthClients.saved(client.name))
     },
   })
+  const labels = { enabled: oauthClients.columns.state, tool_result_format: oauthClients.format, result_tokens: results.tokens }
   const save = (event: FormEvent) => {
     event.preventDefault()
     void form.save()
@@ -125,17 +129,16 @@ function ClientForm({ client }: { client: Versioned<SchemaClientView> }) {
           choices={FORMATS.map((value) => ({ value, label: oauthClients.formats[value] }))}
           onChange={(value) => form.set('tool_result_format', value === 'auto' ? null : value)}
         />
+        <ResultTokensField value={form.values.result_tokens} onChange={(value) => form.set('result_tokens', value)} />
         {form.problem && <ProblemNotice error={form.problem} title={problems.actionTitle} />}
         <ConflictNotice
           form={form}
-          label={(name) => (name === 'enabled' ? oauthClients.columns.state : oauthClients.format)}
-          show={(name, value) =>
-            name === 'enabled'
-              ? value
-                ? oauthClients.enabled
-                : oauthClients.disabled
-              : oauthClients.formats[(value ?? 'auto') as (typeof FORMATS)[number]]
-          }
+          label={(name) => labels[name]}
+          show={(name, value) => {
+            if (name === 'enabled') return value ? oauthClients.enabled : oauthClients.disabled
+            if (name === 'result_tokens') return value === null ? results.decided : format.number(value as number)
+            return oauthClients.formats[(value ?? 'auto') as (typeof FORMATS)[number]]
+          }}
         />
         {!form.conflict && (
           <Actions>

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
+import { findPeople } from '../../api/people.ts'
 import { useMe } from '../../api/queries.ts'
 import type { SchemaClientCreate, SchemaCreatedClientView } from '../../api/schema.d.ts'
 import { CopyField } from '../../components/CopyField.tsx'
@@ -48,7 +49,7 @@ export function RegisterForm({ onClose }: { onClose: () => void }) {
       />
       {kind === 'machine' ? (
         <>
-          <FindBox label={form.actsAs} resource="users" find={findUsers} onChoose={setUser} />
+          <FindBox label={form.actsAs} resource="users" find={findPeople} onChoose={setUser} />
           <p className={styles.help}>{user ? form.chosen(user.text) : form.actsAsNobody}</p>
         </>
       ) : (
@@ -64,11 +65,6 @@ export function RegisterForm({ onClose }: { onClose: () => void }) {
       </fieldset>
     </ModalForm>
   )
-}
-
-async function findUsers(q: string): Promise<Found[]> {
-  const page = await read(api.GET('/api/v1/users', { params: { query: { q, limit: 20 } } }))
-  return page.items.map((one) => ({ id: one.id, text: one.email, detail: one.name }))
 }
 
 function buildBody(data: FormData, kind: Kind, userId: string | null): SchemaClientCreate {

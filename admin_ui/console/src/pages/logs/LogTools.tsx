@@ -1,5 +1,5 @@
 import { useCallback } from 'react'
-import { api, read } from '../../api/client.ts'
+import { findPeople } from '../../api/people.ts'
 import { SelectField } from '../../components/Field.tsx'
 import { FindBox } from '../../components/FindBox.tsx'
 import { ListTools, SearchBox } from '../../components/ListTools.tsx'
@@ -56,9 +56,4 @@ export function LogTools({ filters, onSet, onDays }: LogToolsProps) {
       </div>
     </ListTools>
   )
-}
-
-async function findPeople(words: string) {
-  const { items } = await read(api.GET('/api/v1/users', { params: { query: { limit: 20, ...(words && { q: words }) } } }))
-  return items.map(({ id, email, name }) => ({ id, text: email, detail: name }))
 }

@@ -37,13 +37,6 @@ export const entryQuery = (id: string, at: string) =>
     },
   })
 
-/** The person whom a filter names. */
-export const personQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['users', id, 'name'],
-    queryFn: () => read(api.GET('/api/v1/users/{user_id}', { params: { path: { user_id: id } } })),
-  })
-
 /** Put the newest entries before those that are shown; where something is missing between them, fetch the list anew. */
 export function putNewest(queries: QueryClient, filters: LogFilters, newest: SchemaAuditItemView[]): void {
   const key = logKey(filters)

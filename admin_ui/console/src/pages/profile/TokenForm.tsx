@@ -6,6 +6,7 @@ import type { SchemaTokenCreate } from '../../api/schema.d.ts'
 import { CopyField } from '../../components/CopyField.tsx'
 import { Checkbox, Field, SelectField } from '../../components/Field.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
+import { readResultTokens, ResultTokensField } from '../../components/ResultTokensField.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import styles from './profile.module.css'
 
@@ -31,6 +32,7 @@ export function TokenForm({ onClose }: { onClose: () => void }) {
       name: String(data.get('name')),
       scopes: data.getAll('scopes') as Scope[],
       read_only: data.get('read_only') !== null,
+      result_tokens: readResultTokens(data.get('result_tokens')),
       expires_at: life === 'none' ? null : new Date(Date.now() + Number(life) * DAY_MS).toISOString(),
     }
     const made = await read(api.POST('/api/v1/tokens', { body, params: { header: { 'idempotency-key': requestKey } } }))
@@ -65,6 +67,7 @@ export function TokenForm({ onClose }: { onClose: () => void }) {
         onChange={setLife}
         choices={LIVES.map((value) => ({ value, label: value === 'none' ? profile.noEnd : profile.days(Number(value)) }))}
       />
+      <ResultTokensField name="result_tokens" />
     </ModalForm>
   )
 }

@@ -16,7 +16,7 @@ import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useItemSearch } from '../../components/useItemSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
-import { useMessages } from '../../messages/index.tsx'
+import { useFormat, useMessages } from '../../messages/index.tsx'
 import { profileRoute } from './route.ts'
 import { TokenForm } from './TokenForm.tsx'
 
@@ -81,13 +81,15 @@ export function Tokens() {
 }
 
 function TokenDetail({ token }: { token: SchemaTokenView }) {
-  const { profile } = useMessages()
+  const { profile, results } = useMessages()
+  const format = useFormat()
   const [opened] = useState(() => Date.now())
   const isOver = token.expires_at !== null && new Date(token.expires_at).getTime() < opened
   return (
     <>
       {isOver && <StatusBadge tone="none" text={profile.expired} />} {token.scopes.join(' ')}
-      {token.read_only && ` · ${profile.readOnly}`} ·{' '}
+      {token.read_only && ` · ${profile.readOnly}`}
+      {token.result_tokens !== null && ` · ${results.upTo(format.number(token.result_tokens))}`} ·{' '}
       {token.last_used_at ? (
         <>
           {profile.lastUsed} <Time at={token.last_used_at} />

@@ -105,7 +105,7 @@ function buildColumns(roles: Messages['roles'], number: (value: number) => strin
   return [
     { id: 'name', header: roles.columns.name, width: 'minmax(0, 2fr)', sort: 'name', cell: (role) => role.name },
     { id: 'priority', header: roles.columns.priority, width: '7rem', sort: 'priority', cell: (role) => number(role.priority) },
-    { id: 'members', header: roles.columns.members, width: '7rem', narrow: true, cell: (role) => number(role.members) },
+    { id: 'members', header: roles.columns.members, width: '7rem', narrow: 'labelled', cell: (role) => number(role.members) },
     {
       id: 'permissions',
       header: roles.columns.permissions,

@@ -46,15 +46,23 @@ function Account({ connection }: { connection: SchemaModuleConnectionView }) {
   return <>{connection.account}</>
 }
 
+const MINUTE_MS = 60_000
+
+/** Whether an access token has less than a minute left: it is being renewed at the moment. */
+export function isAboutToEnd(end: string, now = Date.now()): boolean {
+  return Date.parse(end) - now < MINUTE_MS
+}
+
 /** Of an access token that is renewed, nobody has to know the end; of the others everybody. */
 function Expiry({ connection }: { connection: SchemaModuleConnectionView }) {
   const { tools } = useMessages()
   const format = useFormat()
   const { token_expires_at: end, renews, state } = connection
   if (state !== 'connected' || !end) return null
+  const renewed = isAboutToEnd(end) ? tools.isRenewed : tools.renews(format.relative(end))
   return (
     <time dateTime={end} title={format.exact(end)} className={styles.expiry}>
-      {renews ? tools.renews(format.relative(end)) : tools.endsOn(format.date(end))}
+      {renews ? renewed : tools.endsOn(format.date(end))}
     </time>
   )
 }

@@ -1,5 +1,5 @@
 import { api, read } from '../../api/client.ts'
-import { ConnectionBadge } from '../../components/ConnectionBadge.tsx'
+import { AccountBadge } from '../../components/AccountBadge.tsx'
 import { PagedItems } from '../../components/PagedItems.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useServiceTitles } from '../../components/useServiceTitles.ts'
@@ -21,7 +21,7 @@ export function UserConnections({ userId }: { userId: string }) {
       itemKey={(one) => `${one.credential_id ?? ''} ${one.module} ${one.kind}`}
       title={(one) => [nameService(one.module), one.account].filter(Boolean).join(' · ')}
       detail={(one) => [one.kind === 'shared' ? users.sharedAccount(one.owner) : users.ownAccount, one.message].filter(Boolean).join(' · ')}
-      end={(one) => <ConnectionBadge state={one.state} />}
+      end={(one) => <AccountBadge module={one.module} state={one.state} />}
       empty={users.noConnections}
     />
   )

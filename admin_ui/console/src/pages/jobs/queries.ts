@@ -1,0 +1,22 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api, read } from '../../api/client.ts'
+import { readAll } from '../../api/pages.ts'
+import { isUnfinished } from './jobStates.ts'
+
+/** Changes are told as they happen; this finds what was told while nobody listened. */
+export const LOOK_AGAIN_MS = 10_000
+
+export const pathOf = (id: string) => ({ path: { job_id: id } })
+
+export const jobQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['jobs', 'one', id],
+    queryFn: () => read(api.GET('/api/v1/jobs/{job_id}', { params: pathOf(id) })),
+    refetchInterval: ({ state: { data } }) => (data && isUnfinished(data) ? LOOK_AGAIN_MS : false),
+  })
+
+/** The services whose tools the person may use. */
+export const ownServicesQuery = queryOptions({
+  queryKey: ['tool-modules', 'all'],
+  queryFn: () => readAll((query) => read(api.GET('/api/v1/tool-modules', { params: { query } }))),
+})
