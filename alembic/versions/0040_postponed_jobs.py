@@ -9,7 +9,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0040"
-down_revision = "0038"
+down_revision = "0039"
 branch_labels = None
 depends_on = None
 
