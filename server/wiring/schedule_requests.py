@@ -2,6 +2,7 @@
 credential on to ``/mcp``, so what such a schedule may do is checked in the one place where every call is (decision
 0133)."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -129,9 +130,12 @@ class InProcessGateway:
             "client": (headers.get("X-Forwarded-For", ""), 0),
         }
         messages: list[dict[str, Any]] = []
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
+            if not parts:
+                await asyncio.Event().wait()  # whoever looks for the end of the connection waits for it
+            return parts.pop()
 
         async def send(message: dict[str, Any]) -> None:
             messages.append(message)
