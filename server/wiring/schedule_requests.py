@@ -185,9 +185,17 @@ def create_schedule_creator(ask: GatewayRequest, settings: Settings) -> GatewayS
 
 
 def _build_call(wanted: Mapping[str, Any]) -> bytes:
+    """Build the request of the tool.
+
+    Raises:
+        Invalid: it cannot be written as JSON.
+    """
     arguments = {"module": "jobs", "tool_name": "create_schedule", "params": dict(wanted)}
     params = {"name": "call", "arguments": arguments}
-    return orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    try:
+        return orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    except orjson.JSONEncodeError:  # half of a surrogate pair, or nested deeper than anything reads
+        raise Invalid("params or commands hold text that is no Unicode, or are nested too deeply") from None
 
 
 def _check_status(answer: GatewayAnswer) -> None:
