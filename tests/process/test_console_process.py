@@ -53,10 +53,14 @@ class Console:
 
 
 @contextlib.asynccontextmanager
-async def console_on(database: ScratchDatabase, folder: Path, **variables: str) -> AsyncIterator[Console]:
+async def console_on(
+    database: ScratchDatabase, folder: Path, *, executed: bool = False, **variables: str
+) -> AsyncIterator[Console]:
+    """With `executed` the control plane is not forked, so that /proc tells of it alone."""
     async with split_on(database, folder, gateways=1) as deployment:
         process = add_console(deployment, folder, **variables)
-        process.create = asyncio.create_subprocess_exec
+        if executed:
+            process.create = asyncio.create_subprocess_exec
         await deployment.broker.end()
         await deployment.broker.start()
         admin = await make_admin(deployment)
@@ -228,7 +232,7 @@ async def test_scim_and_removal_ask_the_broker(database: ScratchDatabase, tmp_pa
 
 
 async def test_it_has_its_own_role_and_key_only(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with console_on(database, tmp_path) as console:
+    async with console_on(database, tmp_path, executed=True) as console:
         await console.http.get("/api/v1/users")
         assert {one.name for one in console.process.home.rglob("*") if one.is_file()} == {"own.pem", "log"}
         assert console.process.running is not None
