@@ -27,6 +27,8 @@ _TEXTS: Mapping[str, str] = {
     JobError.OUTCOME_UNKNOWN: f"the job was cut off; {OUTCOME_UNKNOWN}",
     JobError.RESULT_TOO_LARGE: "the job ran, but its result is too large to be kept; ask for less at a time",
     JobError.TIMED_OUT: "the job took too long and was stopped",
+    JobError.NOT_SUPPORTED: "the job cannot be run: another version of MCPist added it; ask for it again",
+    JobError.UNREADABLE: "the job cannot be run: another key sealed its arguments; ask for it again",
 }
 
 
