@@ -54,6 +54,13 @@ function JobDetail({ job }: { job: SchemaJobView }) {
         </Section>
       )}
       <CopyField label={jobs.id} value={job.id} />
+      {job.schedule_id && (
+        <p>
+          <Link to="/jobs" search={{ view: 'schedules', id: job.schedule_id, ...(!isOwn && { of: 'all' }) }}>
+            {jobs.openSchedule}
+          </Link>
+        </p>
+      )}
       {job.module && hasRight(me, 'administer') && (
         <p>
           <Link to="/logs" search={{ user: job.user_id, tool: `${job.module}.${job.tool}` }}>
