@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from tests.console.attacks import ATTACKS
 from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.console.job_rows import add_job, add_schedule
 from tests.support.product import Person
@@ -38,7 +39,7 @@ async def test_the_page_in_every_view(app: ConsoleApp, view: str) -> None:
     person = await app.add_admin(f"schedules-{view}@acme.test")
     job_id = await add_job(app, person, "succeeded")
     await add_schedule(app, person, "Once in a while", cron="", every=timedelta(hours=2), state="paused")
-    await add_schedule(app, person, "Not agreed", is_agreed=False)
+    await add_schedule(app, person, ATTACKS["handler"] * 3, is_agreed=False)
     ended = await add_schedule(app, person, "Over", state="ended", end_reason="disconnected")
     await add_schedule(app, person, last_job_id=job_id)
     page = await app.open(person, "/jobs?view=schedules", **VIEWS[view])
