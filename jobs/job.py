@@ -41,6 +41,14 @@ class JobState(StrEnum):
         return self not in (JobState.QUEUED, JobState.RUNNING)
 
 
+class Notify(StrEnum):
+    """After which ends of a job its person is told: none, one without success that they have not asked for, or all."""
+
+    NEVER = "never"
+    FAILURE = "failure"
+    ALWAYS = "always"
+
+
 class JobError(StrEnum):
     """Reason why a job has no result of its own."""
 
@@ -115,13 +123,14 @@ class Job:
     updated_at: datetime
     finished_at: datetime | None
     expires_at: datetime
+    notify: Notify = Notify.NEVER
     lacks_worker: bool = field(default=False, compare=False)
     """It waits, and no worker ran when it was read."""
 
 
 COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, tools, client, mandate_id, schedule_id,
     state, attempt, is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at,
-    updated_at, finished_at, expires_at,
+    updated_at, finished_at, expires_at, notify,
     CASE state WHEN 'queued' THEN NOT (SELECT jobs.has_worker()) ELSE false END AS lacks_worker"""
 
 
@@ -158,5 +167,6 @@ def read_job(row: Row) -> Job:
         updated_at=row["updated_at"],
         finished_at=row["finished_at"],
         expires_at=row["expires_at"],
+        notify=Notify(row["notify"]),
         lacks_worker=row["lacks_worker"],
     )

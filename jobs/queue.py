@@ -25,6 +25,7 @@ from jobs.job import (
     MIN_LIFETIME,
     Job,
     NewJob,
+    Notify,
     cut_text,
     read_job,
 )
@@ -118,6 +119,13 @@ class JobQueue:
             row = await work.fetchrow(_CANCEL, job_id) or await work.fetchrow(_FIND, job_id)
         return None if row is None else read_job(row)
 
+    async def set_notify(self, tenant_id: UUID, user_id: UUID, job_id: UUID, notify: Notify) -> Job | None:
+        """Choose after which ends of a job the person is told; one that has ended stays as it is. None where there is
+        none."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            row = await work.fetchrow(_NOTIFY, job_id, notify) or await work.fetchrow(_FIND, job_id)
+        return None if row is None else read_job(row)
+
     async def load_result(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> bytes | None:
         """Load the result exactly as it was given, None where there is none.
 
@@ -183,5 +191,7 @@ _LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
         SELECT number FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3))
     ORDER BY number DESC LIMIT $4"""  # noqa: S608 our own words
 _CANCEL: LiteralString = f"""UPDATE jobs.jobs SET cancel_requested_at = coalesce(cancel_requested_at, jobs.clock())
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING {COLUMNS}"""  # noqa: S608 our own words
+_NOTIFY: LiteralString = f"""UPDATE jobs.jobs SET notify = $4
     WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING {COLUMNS}"""  # noqa: S608 our own words
 _RESULT = "SELECT result FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND expires_at > jobs.clock()"

@@ -13,7 +13,7 @@ from gateway.auth.tool_scopes import has_scope
 from gateway.mcp.request_context import ReportProgress, RequestContext
 from gateway.sieve.sieve import SieveView
 from gateway.tasks.stored_call import StoredAnswer, decode_answer
-from jobs.job import Job, JobError, JobState, ToolNames
+from jobs.job import Job, JobError, JobState, Notify, ToolNames
 from jobs.queue import JobQueue
 from modules.kit import OUTCOME_UNKNOWN
 
@@ -44,6 +44,13 @@ class OwnJobs:
         """Ask for the end of a job; None where the caller has none of that id."""
         parsed = parse_id(job_id)
         return None if parsed is None else await self._queue.cancel_job(caller.tenant_id, caller.user_id, parsed)
+
+    async def set_notify(self, caller: Caller, job_id: str, notify: Notify) -> Job | None:
+        """Choose after which ends of a job the caller is told; None where they have none of that id."""
+        parsed = parse_id(job_id)
+        if parsed is None:
+            return None
+        return await self._queue.set_notify(caller.tenant_id, caller.user_id, parsed, notify)
 
     async def list(self, caller: Caller, *, before: UUID | None, limit: int) -> Sequence[Job]:
         """List jobs, the newest first, or those older than the job `before`."""

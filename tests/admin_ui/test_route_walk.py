@@ -325,6 +325,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "GET /access-requests/{request_id}": ("user", ["mcp:read", "admin:read"]),
         "GET /jobs": ("user", ["mcp:read", "admin:read"]),
         "GET /jobs/{job_id}": ("user", ["mcp:read", "admin:read"]),
+        "PATCH /jobs/{job_id}": ("user", ["mcp:write", "admin:write"]),
         "POST /jobs/{job_id}/cancellation": ("user", ["mcp:write", "admin:write"]),
         "POST /jobs/{job_id}/retry": ("user", ["mcp:write", "admin:write"]),
         "DELETE /access-requests/{request_id}": ("user", ["mcp:write", "admin:write"]),

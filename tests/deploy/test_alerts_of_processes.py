@@ -188,7 +188,7 @@ async def test_jobs_that_no_worker_runs(database: ScratchDatabase, tmp_path: Pat
         await admin.execute(WAITING_JOB, ada.tenant.id, ada.id)
         await prometheus.begins("McpistJobsWaiting")
         assert (await get_readiness(deployment.gateways[0]))["jobs"] == "degraded: no worker"
-        async with running([add_worker(deployment, tmp_path)]):
+        async with running([add_worker(deployment, tmp_path, MCPIST_METRICS_PORT="0")]):
             await prometheus.ends("McpistJobsWaiting")
 
 
