@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from admin_ui.api.app import ROUTERS
+from admin_ui.api.schedule_creator import ScheduleCreator
 from admin_ui.console_pages import CONSOLE_PATH
 from broker.api.console_client import ConsoleBroker, RemoteAuthenticator, RemoteJobRetries, open_console_broker
 from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
@@ -45,6 +46,7 @@ from server.start_files import load_console_key, load_identity_settings
 from server.wiring.console_proxy import BrokerProxy
 from server.wiring.control_plane import ControlPlane
 from server.wiring.jobs import show_queue
+from server.wiring.schedule_requests import open_remote_gateway
 from server.wiring.web import API_PATH, SCIM_PATH, PrefixRoute, has_route
 
 CONSOLE_CONNECTIONS = 8
@@ -75,7 +77,8 @@ async def run_console(settings: Settings, report: Report, on_ready: Callable[[Co
             open_tracer(settings.tracing, version("mcpist")) as tracer,
             open_console_broker(settings.broker_url, load_console_key(settings), tracer) as broker,
             run_audit_maintenance(database, metrics),
-            _open_application(settings, deployment, database, broker, tracer) as (app, health),
+            open_remote_gateway(settings) as create_schedule,
+            _open_application(settings, deployment, database, broker, create_schedule, tracer) as (app, health),
             _serve_metrics(settings, metrics, database, health),
             serve_application(app, listener, settings),
         ):
@@ -96,10 +99,15 @@ def _serve_metrics(
 
 @contextlib.asynccontextmanager
 async def _open_application(
-    settings: Settings, deployment: Deployment, database: Database, broker: ConsoleBroker, tracer: Tracer
+    settings: Settings,
+    deployment: Deployment,
+    database: Database,
+    broker: ConsoleBroker,
+    create_schedule: ScheduleCreator,
+    tracer: Tracer,
 ) -> AsyncGenerator[tuple[PathDispatcher, HealthMonitor]]:
     catalogue = await asyncio.to_thread(load_installed_modules)
-    control_plane = ControlPlane(settings, database, catalogue, deployment)
+    control_plane = ControlPlane(settings, database, catalogue, deployment, create_schedule=create_schedule)
     dependencies = build_web_dependencies(
         settings, load_identity_settings(settings), get_utc_now, get_home_path=lambda: CONSOLE_PATH
     )

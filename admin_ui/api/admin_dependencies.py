@@ -12,6 +12,7 @@ from admin_ui.api.audit_export import AuditExports
 from admin_ui.api.deployment_checks import DeploymentChecks, NoDeploymentChecks
 from admin_ui.api.event_streams import EventStreams
 from admin_ui.api.installed_modules import InstalledModule
+from admin_ui.api.schedule_creator import ScheduleCreator, create_nothing
 from admin_ui.api.tool_catalogue import ToolCatalogue
 from broker.interface import JobRetries, JobToRetry, RefusalReason
 from core.connection_state import UserConnectionReader, read_no_connections
@@ -37,7 +38,7 @@ class AdminDependencies:
     `events` the open event streams; `modules` are switched on in
     a new tenant; `checks` looks at keys and everything else that can be wrong; `account_revoker` revokes the vendor
     accounts of removed users, roles and tenants; `connections` tells how the services of a user stand; `retries`
-    permits that jobs are run once more.
+    permits that jobs are run once more; `create_schedule` has a gateway make a schedule.
     """
 
     console: Database
@@ -49,6 +50,7 @@ class AdminDependencies:
     account_revoker: AccountRevoker = revoke_nothing
     connections: UserConnectionReader = read_no_connections
     retries: JobRetries = field(default_factory=NoJobRetries)
+    create_schedule: ScheduleCreator = create_nothing
     audit_keep_months: int = 0
     """Whole months of the audit log that are kept at most; 0 keeps everything."""
     audit_exports: AuditExports = field(default_factory=AuditExports)

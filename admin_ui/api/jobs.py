@@ -9,7 +9,7 @@ from fastapi import Path, Query, Request
 from pydantic import Field
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
-from admin_ui.api.tool_catalogue import LocalizedText
+from admin_ui.api.tool_catalogue import find_titles
 from admin_ui.api.tools import LocalizedTextView, ModuleFilter
 from broker.interface import JobToRetry, RefusalReason
 from core.api.app import create_router
@@ -19,8 +19,8 @@ from core.api.principal import Principal
 from core.api.schemas import PageOf, RequestModel, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 from jobs.directory import JobDirectory, JobFilter, ListedJob, hide_contents
-from jobs.job import Job, Notify
 from jobs.job import JobState as State
+from jobs.job import Notify
 
 routes = create_router("jobs")
 
@@ -160,23 +160,11 @@ async def retry_job(job_id: JobPath, caller: CurrentUserWrite, dependencies: Adm
 
 def _build_view(caller: Principal, dependencies: AdminDependencies, listed: ListedJob) -> JobView:
     job = listed.job if listed.job.user_id == caller.user_id else hide_contents(listed.job)
-    module_title, tool_title = _find_titles(dependencies, job)
+    module_title, tool_title = find_titles(dependencies.catalogue, job.module, job.tool)
     shown = {name: getattr(job, name) for name in JobView.model_fields if hasattr(job, name)}
     return JobView(
         **shown,
         user_email=listed.user_email,
         module_title=LocalizedTextView.model_validate(module_title),
         tool_title=LocalizedTextView.model_validate(tool_title),
-    )
-
-
-def _find_titles(dependencies: AdminDependencies, job: Job) -> tuple[LocalizedText, LocalizedText]:
-    """The display names of a job's module and tool; their own names where they are not installed any more."""
-    if not job.module:
-        return LocalizedText("", ""), LocalizedText("Batch", "バッチ")
-    module = dependencies.catalogue.list_modules().get(job.module)
-    tool = None if module is None else module.tools.get(job.tool)
-    return (
-        LocalizedText(job.module, job.module) if module is None else module.title,
-        LocalizedText(job.tool, job.tool) if tool is None else tool.title,
     )

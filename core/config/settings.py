@@ -120,6 +120,14 @@ class Settings:
         "",
         shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )
+    gateway_url: str = declare_setting(
+        "MCPIST_GATEWAY_URL",
+        values.parse_base_url,
+        "a URL such as http://gateway.internal:8080",
+        "For `mcpist console`: a gateway, which makes the schedules that are asked for at the admin API.",
+        "",
+        shown_default="the public URL",
+    )
     gateway_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_GATEWAY_KEY",
         values.parse_path,

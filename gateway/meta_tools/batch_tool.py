@@ -93,15 +93,31 @@ class BatchTool:
         outcome = replace(outcome, steps=tuple(await self._limiter.limit_steps(request, steps, outcome.steps)))
         return _build_result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
 
+    async def plan_work(self, request: RequestContext, commands: Any) -> DeferredWork:
+        """Check a batch that is to run at a later time.
+
+        Raises:
+            ToolError: it would not run; the text says all that is wrong.
+            gateway.mcp.errors.InsufficientScope: the credential lacks the scope of a permitted tool.
+        """
+        plan = await self._make_plan(request, commands)
+        if not isinstance(plan, Plan):
+            raise ToolError(report_problems(plan).text)
+        if plan.handles:
+            raise ToolError("a kept result is gone by the time this runs: no step can refer to one")
+        return self._describe_work(request, commands, plan)
+
     def _build_work(self, request: RequestContext, commands: Any, plan: Plan) -> DeferredWork | None:
         """Build the work of a batch that becomes a job: one with an asynchronous tool, or that the client wants so."""
         if request.deferral is None:
             return None
+        work = self._describe_work(request, commands, plan)
+        return work if request.deferral.always or any(tool.is_async for tool in work.tools) else None
+
+    def _describe_work(self, request: RequestContext, commands: Any, plan: Plan) -> DeferredWork:
         view = self._sieve.get_view(request.caller)
         found = [view.find(planned.step.module, planned.step.tool_name) for planned in plan.steps]
         tools = [tool for tool in found if tool is not None]
-        if not request.deferral.always and not any(tool.is_async for tool in tools):
-            return None
         return DeferredWork(BATCH, {"commands": commands}, tools, f"Batch of {len(plan.steps)} steps")
 
     async def _make_plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[BatchProblem]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from broker.identity.sign_in_state import ACCOUNT_PATH
+from broker.identity.sign_in_state import MANDATES_PATH
 from broker.interface import Broker, CredentialRefusal, MandateReference, RefusalReason, RemoteBroker
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
@@ -41,6 +41,7 @@ from gateway.mcp.cancellation import CANCEL_CHANNEL, Cancellations
 from gateway.mcp.elicitation import Elicitor
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.interfaces import Release
+from gateway.mcp.request_context import RequestContext
 from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
 from gateway.module_lifespans import open_module_lifespans
@@ -54,7 +55,7 @@ from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tasks.core_tasks import CoreTasks
 from gateway.tasks.job_execution import CallJobHandler
-from gateway.tasks.job_starter import BATCH, CALL, JobStarter
+from gateway.tasks.job_starter import BATCH, CALL, DeferredWork, JobStarter
 from gateway.tasks.module import build_jobs_module
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.own_schedules import OwnSchedules
@@ -219,13 +220,18 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     store = ResultStore(dependencies.database, RecordSealer(dependencies.deployment.digest_key), get_utc_now)
     results = KeptResults(store, dependencies.catalogue, vendors)
     jobs = OwnJobs(dependencies.queue, lambda caller: sieve.get_view(caller))
+
+    async def plan_batch(request: RequestContext, commands: Any) -> DeferredWork:
+        return await meta_tools.plan_batch(request, commands)
+
     schedules = OwnSchedules(
         Schedules(dependencies.database, RecordSealer(dependencies.deployment.digest_key)),
         dependencies.broker,
         lambda caller: sieve.get_view(caller),
+        plan_batch,
         get_utc_now,
     )
-    jobs_module = build_jobs_module(jobs, schedules, dependencies.settings.public_url + ACCOUNT_PATH)
+    jobs_module = build_jobs_module(jobs, schedules, dependencies.settings.public_url + MANDATES_PATH)
     built_in = build_catalogue([build_results_module(results), jobs_module])
     sieve = Sieve(dependencies.catalogue, built_in)
     start(sieve.prepare_tools())

@@ -53,10 +53,14 @@ class Console:
 
 
 @contextlib.asynccontextmanager
-async def console_on(database: ScratchDatabase, folder: Path, **variables: str) -> AsyncIterator[Console]:
+async def console_on(
+    database: ScratchDatabase, folder: Path, *, executed: bool = False, **variables: str
+) -> AsyncIterator[Console]:
+    """With `executed` the control plane is not forked, so that /proc tells of it alone."""
     async with split_on(database, folder, gateways=1) as deployment:
         process = add_console(deployment, folder, **variables)
-        process.create = asyncio.create_subprocess_exec
+        if executed:
+            process.create = asyncio.create_subprocess_exec
         await deployment.broker.end()
         await deployment.broker.start()
         admin = await make_admin(deployment)
@@ -228,7 +232,7 @@ async def test_scim_and_removal_ask_the_broker(database: ScratchDatabase, tmp_pa
 
 
 async def test_it_has_its_own_role_and_key_only(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with console_on(database, tmp_path) as console:
+    async with console_on(database, tmp_path, executed=True) as console:
         await console.http.get("/api/v1/users")
         assert {one.name for one in console.process.home.rglob("*") if one.is_file()} == {"own.pem", "log"}
         assert console.process.running is not None
@@ -309,3 +313,22 @@ async def test_its_metrics_are_served(database: ScratchDatabase, tmp_path: Path)
         text = (await http.get(f"http://127.0.0.1:{port}/metrics")).text
         assert 'mcpist_database_connections{state="most"} 8.0' in text
         assert "mcpist_background_tasks_failing 0.0" in text
+
+
+async def test_a_gateway_makes_the_schedules(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with console_on(database, tmp_path) as console:
+        http = console.http
+        person = await console.deployment.product.person(
+            console.admin.tenant, "ada@acme.test", allow=["*"], scopes=frozenset({"mcp:write"})
+        )
+        http.headers["authorization"] = f"Bearer {person.token}"
+        wanted = {"title": "毎時", "module": "shop", "tool": "look", "params": {"what": "釘"}}
+        made = await http.post("/api/v1/schedules", json=wanted | {"every_seconds": 3600})
+        assert made.status_code == 201, made.text
+        assert made.json()["consent_url"] == f"{console.deployment.public_url}/account#mandates"
+        refused = await http.post("/api/v1/schedules", json=wanted | {"every_seconds": 3600, "tool": "made_up"})
+        assert refused.status_code == 400
+        await console.deployment.gateways[0].end()
+        away = await http.post("/api/v1/schedules", json=wanted | {"every_seconds": 3600})
+        assert (away.status_code, away.json()["code"], "retry-after" in away.headers) == (503, "unavailable", True)
+        assert [one["id"] for one in (await http.get("/api/v1/schedules")).json()["items"]] == [made.json()["id"]]
