@@ -18,7 +18,8 @@ ALTER TABLE jobs.jobs ADD notify text NOT NULL DEFAULT 'never' CHECK (notify IN 
 ALTER TABLE jobs.schedules ADD notify text NOT NULL DEFAULT 'never' CHECK (notify IN ('never', 'failure', 'always'));
 GRANT UPDATE (notify) ON jobs.jobs TO mcpist_gateway;
 GRANT SELECT (notify), UPDATE (notify) ON jobs.jobs TO mcpist_console;
-GRANT INSERT (notify), UPDATE (notify) ON jobs.schedules TO mcpist_gateway;
+GRANT INSERT (notify) ON jobs.schedules TO mcpist_gateway;
+GRANT SELECT (notify) ON jobs.schedules TO mcpist_console;
 ALTER TABLE vault.notices DROP CONSTRAINT notices_about_check;
 ALTER TABLE vault.notices ADD CONSTRAINT notices_about_check
     CHECK (about IN ('account', 'account_end', 'credential', 'oauth_client', 'job'));
