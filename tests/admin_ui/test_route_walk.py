@@ -27,6 +27,7 @@ BODIES: Mapping[str, Any] = {
     "PATCH /tenants/{tenant_id}": {"name": "Changed"},
     "PATCH /tenant": {"record_arguments": True},
     "PATCH /me": {"single_key_shortcuts": False},
+    "PATCH /jobs/{job_id}": {"notify": "failure"},
     "POST /access-requests": {"module": "$module", "tool": "$tool", "message": "please"},
     "POST /access-requests/{request_id}/approval": {"role_id": "$role_id", "allow": True},
     "POST /access-requests/{request_id}/refusal": {"reason": "no"},
