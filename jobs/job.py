@@ -64,6 +64,8 @@ class JobError(StrEnum):
     RESTORED = "restored"
     """It waited or ran when the backup was made that this database was restored from; it may have run since."""
     TIMED_OUT = "timed_out"
+    INPUT_REQUIRED = "input_required"
+    """Its person has to be asked first; nothing has been changed. Answered, it is run anew."""
     INTERNAL = "internal"
 
 
@@ -126,6 +128,17 @@ class Job:
     notify: Notify = Notify.NEVER
     lacks_worker: bool = field(default=False, compare=False)
     """It waits, and no worker ran when it was read."""
+
+    @property
+    def awaits_input(self) -> bool:
+        """Check whether its person has to be asked before it goes on."""
+        asks = self.state is JobState.FAILED and self.error == JobError.INPUT_REQUIRED
+        return asks and not self.is_cancel_requested
+
+    @property
+    def has_ended(self) -> bool:
+        """Check whether the job has ended for good."""
+        return self.state.is_final and not self.awaits_input
 
 
 COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, tools, client, mandate_id, schedule_id,

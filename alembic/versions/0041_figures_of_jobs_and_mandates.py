@@ -6,7 +6,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0041"
-down_revision = "0038"
+down_revision = "0040"
 branch_labels = None
 depends_on = None
 

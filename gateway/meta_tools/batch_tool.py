@@ -76,7 +76,9 @@ class BatchTool:
         if dry_run:
             return _build_result(report_plan(plan))
         if self._jobs is not None and (work := self._build_work(request, commands, plan)) is not None:
-            return await self._jobs.run(request, work)
+            result = await self._jobs.run_batch(request, work)
+            if result is not None:
+                return result
         outputs = sum(planned.step.output for planned in plan.steps)
         share = max(LEAST_RESULT_TOKENS, choose_budget(request) // max(1, outputs))
         request.turn.release()  # its steps have their own
@@ -108,11 +110,12 @@ class BatchTool:
         return self._describe_work(request, commands, plan)
 
     def _build_work(self, request: RequestContext, commands: Any, plan: Plan) -> DeferredWork | None:
-        """Build the work of a batch that becomes a job: one with an asynchronous tool, or that the client wants so."""
-        if request.deferral is None:
+        """Build the work of a batch that becomes a job: one with an asynchronous tool, or whose client has it so."""
+        deferral = request.deferral
+        if deferral is None:
             return None
         work = self._describe_work(request, commands, plan)
-        return work if request.deferral.always or any(tool.is_async for tool in work.tools) else None
+        return work if work.is_async or deferral.always or deferral.batches else None
 
     def _describe_work(self, request: RequestContext, commands: Any, plan: Plan) -> DeferredWork:
         view = self._sieve.get_view(request.caller)

@@ -84,7 +84,8 @@ class CallJobHandler:
             return _build_outcome(call, await self._run_handler(request, call))
         except QuestionAsked as asked:
             result = build_error_result(f"{NOT_ASKED}; {asked.question.instead or asked.question.message}")
-            return JobOutcome(encode_answer(call.tools, result, asked.question), JobState.FAILED)
+            error = JobError.INPUT_REQUIRED if call.may_answer else JobError.NONE
+            return JobOutcome(encode_answer(call.tools, result, asked.question), JobState.FAILED, error)
 
     async def _run_handler(self, request: RequestContext, call: StoredCall) -> Result:
         try:

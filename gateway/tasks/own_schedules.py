@@ -9,7 +9,7 @@ from uuid import UUID, uuid4, uuid5
 import msgspec
 import orjson
 
-from broker.interface import CredentialRefusal, MandateBroker, MandatePurpose, MandateReference, MandateRequest
+from broker.interface import CredentialRefusal, Mandate, MandateBroker, MandatePurpose, MandateReference, MandateRequest
 from core.caller import Caller
 from core.errors import Conflict, Invalid, LimitReached
 from core.sealed_records import UnreadableRecord
@@ -133,21 +133,7 @@ class OwnSchedules:
             first,
             wanted.notify,
         )
-        try:
-            schedule = await self._schedules.create(new)
-        except LimitReached as error:
-            await self._mandates.end_mandate(mandate.reference)
-            raise ToolError(str(error), code=LimitReached.code) from None
-        except BaseException:
-            await self._mandates.end_mandate(mandate.reference)
-            raise
-        if schedule is not None:
-            return MadeSchedule(schedule, is_new=True)
-        # Another request with the same key was faster; both have the same mandate.
-        made = await self._find_made(request.caller, schedule_id, wanted)
-        if made is None:
-            raise ToolError(OTHER_REQUEST, code=Conflict.code)
-        return MadeSchedule(made, is_new=False)
+        return await self._keep(request.caller, wanted, new, mandate)
 
     async def list_schedules(self, caller: Caller) -> Sequence[Schedule]:
         """List the caller's schedules, the newest first."""
@@ -184,6 +170,27 @@ class OwnSchedules:
         await self._schedules.delete(schedule)
         await self._mandates.end_mandate(MandateReference(schedule.mandate_id, schedule.id))
         return schedule
+
+    async def _keep(self, caller: Caller, wanted: WantedSchedule, new: NewSchedule, mandate: Mandate) -> MadeSchedule:
+        """Keep a schedule; where that fails its mandate ends."""
+        try:
+            schedule = await self._schedules.create(new)
+        except LimitReached as error:
+            # The hundredth may be the one that the same request has just made, with this mandate.
+            if (made := await self._find_made(caller, new.id, wanted)) is not None:
+                return MadeSchedule(made, is_new=False)
+            await self._mandates.end_mandate(mandate.reference)
+            raise ToolError(str(error), code=LimitReached.code) from None
+        except BaseException:
+            await self._mandates.end_mandate(mandate.reference)
+            raise
+        if schedule is not None:
+            return MadeSchedule(schedule, is_new=True)
+        # Another request with the same key was faster; both have the same mandate.
+        made = await self._find_made(caller, new.id, wanted)
+        if made is None:
+            raise ToolError(OTHER_REQUEST, code=Conflict.code)
+        return MadeSchedule(made, is_new=False)
 
     async def _find_made(self, caller: Caller, schedule_id: UUID, wanted: WantedSchedule) -> Schedule | None:
         """Find the schedule that the same request has made before.

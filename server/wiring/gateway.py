@@ -60,6 +60,7 @@ from gateway.tasks.module import build_jobs_module
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.own_schedules import OwnSchedules
 from gateway.tasks.task_extension import TaskExtension
+from gateway.tasks.task_news import CoreTaskNews
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
@@ -268,8 +269,12 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         create_cancellations=lambda calls: _create_cancellations(dependencies, calls),
         task_handlers={
             "2025-11-25": wrap_handlers(CoreTasks(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
-            "2026-07-28": wrap_handlers(TaskExtension(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+            "2026-07-28": wrap_handlers(
+                TaskExtension(jobs, meta_tools.call_tool, starter.answer).get_handlers(), dependencies.traces
+            ),
         },
+        task_news=CoreTaskNews(jobs),
+        stop_waiting=jobs.stop_waiting,
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     register_health_metrics(metrics, health, can_write=lambda: not dependencies.audit.stalled)

@@ -2,6 +2,7 @@
 credential on to ``/mcp``, so what such a schedule may do is checked in the one place where every call is (decision
 0133)."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -129,9 +130,12 @@ class InProcessGateway:
             "client": (headers.get("X-Forwarded-For", ""), 0),
         }
         messages: list[dict[str, Any]] = []
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
+            if not parts:
+                await asyncio.Event().wait()  # whoever looks for the end of the connection waits for it
+            return parts.pop()
 
         async def send(message: dict[str, Any]) -> None:
             messages.append(message)
@@ -181,9 +185,17 @@ def create_schedule_creator(ask: GatewayRequest, settings: Settings) -> GatewayS
 
 
 def _build_call(wanted: Mapping[str, Any]) -> bytes:
+    """Build the request of the tool.
+
+    Raises:
+        Invalid: it cannot be written as JSON.
+    """
     arguments = {"module": "jobs", "tool_name": "create_schedule", "params": dict(wanted)}
     params = {"name": "call", "arguments": arguments}
-    return orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    try:
+        return orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    except orjson.JSONEncodeError:  # half of a surrogate pair, or nested deeper than anything reads
+        raise Invalid("params or commands hold text that is no Unicode, or are nested too deeply") from None
 
 
 def _check_status(answer: GatewayAnswer) -> None:

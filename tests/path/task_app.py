@@ -44,7 +44,7 @@ class Workshop:
     def module(self) -> Module:
         tools = (
             self._make(), self._watch(), self._build(), self._keep(), self._fail(), self._crash(), self._ask(),
-            self._look(),
+            self._look(), self._think(),
         )  # fmt: skip
         return Module("workshop", "Workshop", "Tools that take long.", frozenset({"workshop"}), tools)
 
@@ -130,6 +130,16 @@ class Workshop:
             return Made(made=at)
 
         return look
+
+    def _think(self) -> Tool:
+        @tool(hints=READS, scopes=["workshop"])
+        async def think(context: Context) -> Made:
+            """Think within the call, until told to stop."""
+            self.started.set()
+            await self.resume.wait()
+            return Made(made="thought")
+
+        return think
 
 
 @dataclass

@@ -267,3 +267,32 @@ async def test_what_becomes_of_them_with_their_person(desk: Desk) -> None:
     assert (await desk.ask(boss, "GET", f"/{other['id']}")).status_code == 404
     await set_status(console, ACTOR, tenant, "suspended")
     assert (await desk.ask(boss, "GET")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"title": "\\ud800", "module": "workshop", "tool": "make", "params": {"what": "x"}, "every_seconds": 60}',
+        b'{"title": "x", "module": "workshop", "tool": "make", "params": {"what": "\\ud800"}, "every_seconds": 60}',
+        b'{"title": "x", "module": "workshop", "tool": "make", "params": {"\\udfff": 1}, "every_seconds": 60}',
+        b'{"title": "x", "module": "workshop", "tool": "make", "params": {"what": 1e999}, "every_seconds": 60}',
+        b'{"title": "x", "module": "workshop", "tool": "make", "params": {"what": NaN}, "every_seconds": 60}',
+        b'{"title": "x", "module": "workshop", "tool": "make", "params": {"what": '
+        + b"9" * 5_000
+        + b'}, "every_seconds": 60}',
+        b'{"title": "x", "commands": ' + b'[{"a":' * 4_000 + b"1" + b"}]" * 4_000 + b', "every_seconds": 60}',
+        b'{"title": "x", "commands": [' + b"{}," * 20_000 + b'{}], "every_seconds": 60}',
+        b'{"title": "\xff", "every_seconds": 60}',
+        b'{"title": "x", "module": "workshop", "tool": "make", "params": {"what": '
+        + b"[" * 300
+        + b"]" * 300
+        + b'}, "every_seconds": 60}',
+        b"(" * 60_000,
+        b"",
+    ],
+)
+async def test_odd_bytes_are_refused(desk: Desk, body: bytes) -> None:
+    headers = {"Authorization": f"Bearer {desk.app.ada.token}", "Content-Type": "application/json"}
+    answer = await desk.ask(desk.app.ada, "POST", content=body, headers=headers)
+    assert answer.status_code in (400, 422), answer.text
+    assert len(answer.text) < 2_000
