@@ -33,7 +33,7 @@ ALTER TABLE vault.notices ADD CHECK ((about = 'job') = (user_id IS NOT NULL));
 CREATE INDEX notices_of_jobs ON vault.notices (tenant_id, user_id, created_at) WHERE about = 'job';
 """
 
-# A copy that was restored tells nobody of what it ended. A person gets 30 an hour at most.
+# A copy that was restored tells nobody of what it ended, and a job that awaits an answer has not ended. A person gets 30 an hour at most.
 TRIGGERS = """
 CREATE FUNCTION jobs.copy_notify() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -50,7 +50,7 @@ CREATE FUNCTION vault.write_job_notice() RETURNS trigger
 BEGIN
     UPDATE vault.notices SET closed_at = vault.clock(), outcome = 'over'
         WHERE tenant_id = NEW.tenant_id AND about = 'job' AND subject_id = NEW.id AND closed_at IS NULL;
-    IF NEW.state NOT IN ('queued', 'running') AND NEW.error <> 'restored'
+    IF NEW.state NOT IN ('queued', 'running') AND NEW.error NOT IN ('restored', 'input_required')
         AND (NEW.notify = 'always' OR NEW.notify = 'failure' AND NEW.state IN ('failed', 'unknown'))
         AND (SELECT count(*) FROM vault.notices n WHERE n.tenant_id = NEW.tenant_id AND n.user_id = NEW.user_id
             AND n.about = 'job' AND n.created_at > vault.clock() - interval '1 hour') < 30
