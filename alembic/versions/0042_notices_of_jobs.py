@@ -33,8 +33,8 @@ ALTER TABLE vault.notices ADD CHECK ((about = 'job') = (user_id IS NOT NULL));
 CREATE INDEX notices_of_jobs ON vault.notices (tenant_id, user_id, created_at) WHERE about = 'job';
 """
 
-# A copy that was restored tells nobody of what it ended, and a job that awaits an answer has not ended. A person gets 30
-# an hour at most.
+# A copy that was restored tells nobody of what it ended, and a job that awaits an answer has not ended. A person
+# gets 30 an hour at most.
 TRIGGERS = """
 CREATE FUNCTION jobs.copy_notify() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
