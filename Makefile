@@ -12,7 +12,7 @@ ifneq ($(shell cat .venv/.clone 2>/dev/null),$(CURDIR))
 SETUP_INPUTS += FORCE
 endif
 
-.PHONY: help run dev test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model \
+.PHONY: help run dev test test-long check check-static check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model \
         check-vulnerabilities check-console try-image console console-dev console-types sbom bench bench-peers format lock migrate clean setup node \
         test-console helm policy wrk FORCE
 .DEFAULT_GOAL := help
@@ -36,8 +36,10 @@ test: setup node test-console helm ## Set up and run the tests: make test T=test
 test-long: setup node test-console helm policy ## Run the tests that take long
 	@.venv/bin/pytest -m long $(T) $(ARGS)
 
-check: check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model check-console \
-       check-vulnerabilities ## Run every static check (make -k check: all, even after a failure)
+check: check-static check-rules check-cost ## Run every static check (make -k check: all, even after a failure)
+
+# What `make test` does not run. The longest first, for `make -j`.
+check-static: check-types check-console check-model check-imports check-lint check-dependencies check-format check-vulnerabilities
 
 check-format: setup
 	.venv/bin/ruff format --check .

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from uuid import UUID
 
 from core.caller import Credential
@@ -13,6 +13,9 @@ from core.connection_state import CredentialKind, ModuleConnection
 from core.errors import Unavailable
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.secret import Secret
+
+if TYPE_CHECKING:  # a gateway does without it
+    from starlette.requests import Request
 
 
 class BrokerUnreachable(Unavailable):
@@ -60,12 +63,24 @@ class MandatePurpose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MandateRequest:
-    """Asks for a mandate while the person is there: `subject` is their own credential.
+class MandateTerms:
+    """What a mandate is for, with which tools, and until when.
 
     `tools` are pairs of module and tool. `purpose_id` is the id of the job, schedule or sync, chosen at random by
     whoever makes that. `title` is what the person reads later: a name of the work, and nothing of its arguments.
     """
+
+    purpose: MandatePurpose
+    purpose_id: UUID
+    title: str
+    tools: tuple[tuple[str, str], ...]
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MandateRequest:
+    """Asks for a mandate while the person is there: `subject` is their own credential. The rest as in
+    :class:`MandateTerms`."""
 
     subject: Secret
     purpose: MandatePurpose
@@ -73,6 +88,10 @@ class MandateRequest:
     title: str
     tools: tuple[tuple[str, str], ...]
     expires_at: datetime
+
+    @property
+    def terms(self) -> MandateTerms:
+        return MandateTerms(self.purpose, self.purpose_id, self.title, self.tools, self.expires_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +119,21 @@ class Mandate:
     @property
     def reference(self) -> MandateReference:
         return MandateReference(self.id, self.purpose_id)
+
+
+@dataclass(frozen=True, slots=True)
+class JobToRetry:
+    """A job that has ended, and that its person has run once more.
+
+    `tools` are those that it may use, and `lifetime` is how long its new mandate lasts at most. `schedule` names the
+    mandate of the schedule that made the job, which all of its runs share.
+    """
+
+    id: UUID
+    title: str
+    tools: tuple[tuple[str, str], ...]
+    lifetime: timedelta
+    schedule: MandateReference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +202,7 @@ class Verifier(Protocol):
 
 
 class MandateBroker(Protocol):
-    """Mandates as gateways and workers have them."""
+    """Mandates as gateways and workers have them. That of a job ends with the job, in the database."""
 
     async def create_mandate(self, request: MandateRequest) -> Mandate | CredentialRefusal:
         """Make a mandate for tools that the caller may all use. Asked again for the same, it gives the same one.
@@ -191,6 +225,22 @@ class MandateBroker(Protocol):
         """End a mandate, because its work has ended; one that is not there has ended.
 
         Raises:
+            core.errors.Unavailable: the broker or its database cannot be reached.
+        """
+        ...
+
+
+class JobRetries(Protocol):
+    """Mandates as the control plane has them, for jobs that are run once more."""
+
+    async def permit_retry(self, request: "Request", job: JobToRetry) -> UUID | RefusalReason:
+        """Find out anew for whom a request of the admin API speaks, by its credential, and give the job a mandate of
+        that person's for tools that they may all use; return the mandate's id. A job of a schedule has the schedule's,
+        while that counts. Asked again for the same, it gives the same one.
+
+        Raises:
+            core.api.principal.AuthenticationRequired: the request speaks for nobody.
+            core.errors.LimitReached: its address has sent too many wrong credentials.
             core.errors.Unavailable: the broker or its database cannot be reached.
         """
         ...

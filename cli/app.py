@@ -50,6 +50,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "tool": ("tool",),
     "call": ("call", "schema"),
     "job": ("job",),
+    "schedule": ("schedule",),
     "figures": ("figures",),
     "backup": ("backup", "restore", "adopt"),
     "doctor": ("doctor",),

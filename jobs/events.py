@@ -6,6 +6,7 @@ lost connection too: so no announcement is missed for longer than the connection
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import Callable, Generator
 from typing import Any
 from uuid import UUID
@@ -44,6 +45,40 @@ class Change:
         return self._event.is_set()
 
 
+MAX_CHANGED = 200
+"""Changed jobs that one stream has not told of yet; further ones are left out until it has."""
+
+
+class PersonalChanges(Change):
+    """What has changed of one person's jobs, of all of them or of those with `job_ids`."""
+
+    def __init__(self, tenant_id: UUID, job_ids: frozenset[UUID] | None) -> None:
+        super().__init__()
+        self._tenant_id = tenant_id
+        self._job_ids = job_ids
+        self._changed: dict[UUID, None] = {}
+
+    def note(self, tenant_id: UUID, job_id: UUID) -> None:
+        """Note that a job has changed, if it is one of these."""
+        if tenant_id != self._tenant_id or not (self._job_ids is None or job_id in self._job_ids):
+            return
+        if len(self._changed) < MAX_CHANGED:
+            self._changed[job_id] = None
+            self.announce()
+
+    def note_all(self) -> None:
+        """Note that any of them may have changed."""
+        self._changed.update(dict.fromkeys(self._job_ids or ()))
+        self.announce()
+
+    def take(self) -> list[UUID]:
+        """Take the jobs that have changed since this was called last, in the order of their first change."""
+        self.clear()
+        changed = list(self._changed)
+        self._changed.clear()
+        return changed
+
+
 class JobEvents:
     """Announcements of this process. Listening begins with the first who waits, and `close` ends it."""
 
@@ -51,6 +86,7 @@ class JobEvents:
         self._address = address
         self._watched: dict[UUID, set[Change]] = {}
         self._listeners: set[Listener] = set()
+        self._people: dict[UUID, set[PersonalChanges]] = {}
         self._is_used = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -67,6 +103,22 @@ class JobEvents:
             watching.discard(change)
             if not watching:
                 del self._watched[job_id]
+
+    @contextlib.contextmanager
+    def watch_person(
+        self, tenant_id: UUID, user_id: UUID, job_ids: frozenset[UUID] | None = None
+    ) -> Generator[PersonalChanges]:
+        """Watch the jobs of one person, all of them or those with `job_ids`."""
+        changes = PersonalChanges(tenant_id, job_ids)
+        self._people.setdefault(user_id, set()).add(changes)
+        self._begin()
+        try:
+            yield changes
+        finally:
+            watching = self._people[user_id]
+            watching.discard(changes)
+            if not watching:
+                del self._people[user_id]
 
     @contextlib.contextmanager
     def listen(self, listener: Listener) -> Generator[None]:
@@ -102,7 +154,7 @@ class JobEvents:
         try:
             await connection.add_listener(CHANGE_CHANNEL, self._on_announcement)
             self._wake_all()
-            while self._watched or self._listeners:
+            while self._watched or self._listeners or self._people:
                 await asyncio.sleep(KEEPALIVE_SECONDS)
                 await connection.execute("SELECT 1")  # a machine that is gone closes no connection
             self._is_used.clear()
@@ -114,6 +166,8 @@ class JobEvents:
         for watching in self._watched.values():
             for change in watching:
                 change.announce()
+        for changes in itertools.chain.from_iterable(self._people.values()):
+            changes.note_all()
 
     def _on_announcement(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         parts = str(payload).split(" ")
@@ -124,5 +178,7 @@ class JobEvents:
             return
         for change in self._watched.get(job_id, ()):
             change.announce()
+        for changes in self._people.get(user_id, ()):
+            changes.note(tenant_id, job_id)
         for listener in list(self._listeners):
             listener(tenant_id, user_id, job_id, state)

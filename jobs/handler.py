@@ -15,7 +15,10 @@ class JobOutcome:
     state: JobState = JobState.SUCCEEDED
     error: str = ""
     retry_after: timedelta | None = None
-    """Set where the job may be tried again, after this pause, if it is repeatable and has an attempt left."""
+    """Set where the job may be tried again, after this pause of five minutes at most, if it is repeatable and has an
+    attempt left."""
+    has_run: bool = True
+    """False where nothing of it has run: then it is tried again whatever it is, and loses no attempt."""
 
 
 class JobReport(Protocol):
@@ -40,9 +43,9 @@ class JobHandler(Protocol):
     a request that changes something end first, and returns what that has brought about."""
 
     async def run(self, job: Job, arguments: bytes, report: JobReport) -> JobOutcome:
-        """Run a job; an exception counts as failure of our own (``internal``)."""
-        ...
+        """Run a job; another exception counts as failure of our own (``internal``).
 
-    async def end(self, job: Job) -> None:
-        """Clear up after a job whose end is stored."""
+        Raises:
+            core.errors.Unavailable: what it needs is away, and nothing has run; it is tried again later.
+        """
         ...

@@ -17,6 +17,11 @@ MAX_CLIENT = 200
 MAX_ERROR = 40
 MAX_ARGUMENT_BYTES = 4 << 20
 MAX_RESULT_BYTES = 8 << 20
+MANDATE_LIFETIME = timedelta(hours=24)
+"""The latest end of a job, which may wait for its turn; its mandate ends with it."""
+
+ToolNames = tuple[tuple[str, str], ...]
+"""(module, tool) of every tool that a job runs, by the tools' own names."""
 
 
 class JobState(StrEnum):
@@ -51,6 +56,8 @@ class JobError(StrEnum):
     RESTORED = "restored"
     """It waited or ran when the backup was made that this database was restored from; it may have run since."""
     TIMED_OUT = "timed_out"
+    INPUT_REQUIRED = "input_required"
+    """Its person has to be asked first; nothing has been changed. Answered, it is run anew."""
     INTERNAL = "internal"
 
 
@@ -75,6 +82,8 @@ class NewJob:
     idempotency_key: str | None = None
     client: str = ""
     """OAuth client or API token that asked for it."""
+    tools: ToolNames = ()
+    """Those of its mandate, with which it is run once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,8 @@ class Job:
     module: str
     tool: str
     title: str
+    tools: ToolNames
+    """Empty where a schedule made it, or an earlier version."""
     client: str
     mandate_id: UUID | None
     schedule_id: UUID | None
@@ -109,10 +120,21 @@ class Job:
     lacks_worker: bool = field(default=False, compare=False)
     """It waits, and no worker ran when it was read."""
 
+    @property
+    def awaits_input(self) -> bool:
+        """Check whether its person has to be asked before it goes on."""
+        asks = self.state is JobState.FAILED and self.error == JobError.INPUT_REQUIRED
+        return asks and not self.is_cancel_requested
 
-COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, client, mandate_id, schedule_id, state,
-    attempt, is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at, updated_at,
-    finished_at, expires_at,
+    @property
+    def has_ended(self) -> bool:
+        """Check whether the job has ended for good."""
+        return self.state.is_final and not self.awaits_input
+
+
+COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, tools, client, mandate_id, schedule_id,
+    state, attempt, is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at,
+    updated_at, finished_at, expires_at,
     CASE state WHEN 'queued' THEN NOT (SELECT jobs.has_worker()) ELSE false END AS lacks_worker"""
 
 
@@ -132,6 +154,7 @@ def read_job(row: Row) -> Job:
         module=row["module"],
         tool=row["tool"],
         title=row["title"],
+        tools=tuple((module, name) for module, _, name in (tool.partition(".") for tool in row["tools"])),
         client=row["client"],
         mandate_id=row["mandate_id"],
         schedule_id=row["schedule_id"],

@@ -23,6 +23,11 @@ MAX_RUN_SECONDS = 3600.0
 PROGRESS_SECONDS = 0.5
 RETRY_SECONDS = 0.5
 """Seconds between two attempts to store an outcome while the database is away."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 2.0, 60.0
+"""Pauses of a job whose broker or database is away; each is longer than the one before."""
+MAX_PAUSE = timedelta(minutes=5)
+"""Of a longer one workers believe that the clock has gone back since (migration 0040)."""
+
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +134,14 @@ class JobRun:
             return JobOutcome(None, JobState.UNKNOWN, JobError.OUTCOME_UNKNOWN)
         if work.cancelled():
             return self._get_outcome_of_cut()
-        if (error := work.exception()) is not None:
+        error = work.exception()
+        if isinstance(error, Unavailable):
+            pause = timedelta(seconds=min(FIRST_PAUSE_SECONDS * self.claimed.job.attempt, LONGEST_PAUSE_SECONDS))
+            fields = {"pause_seconds": pause.total_seconds(), **self._describe()}
+            log.warning("a job waits: %s", error, extra={"event": "job_postponed", **fields})
+            state = JobState.CANCELLED if self._reason is StopReason.CANCELLED else JobState.FAILED
+            return JobOutcome(None, state, JobError.NONE, pause, has_run=False)
+        if error is not None:
             log.error("a job failed", extra={"event": "job_failed", **self._describe(), **describe_error(error)})
             return JobOutcome(None, JobState.FAILED, JobError.INTERNAL)
         return work.result()
@@ -167,9 +179,7 @@ class JobRun:
             sealed = self._sealer.seal(job.tenant_id, RESULT_KIND, job.id, result)
         while True:
             try:
-                if outcome.retry_after is not None and await self._store.give_back(
-                    self.claimed, outcome.retry_after, is_failure=self._reason is not StopReason.DRAINED
-                ):
+                if outcome.retry_after is not None and await self._queue_again(outcome):
                     return JobState.QUEUED
                 if await self._store.finish(self.claimed, outcome.state, sealed, error):
                     return outcome.state
@@ -178,6 +188,12 @@ class JobRun:
                 continue
             log.warning("the outcome of a job counts no more", extra={"event": "job_outcome_late", **self._describe()})
             return None
+
+    async def _queue_again(self, outcome: JobOutcome) -> bool:
+        pause = min(outcome.retry_after or timedelta(), MAX_PAUSE)
+        if not outcome.has_run:
+            return await self._store.postpone(self.claimed, pause)
+        return await self._store.give_back(self.claimed, pause, is_failure=self._reason is not StopReason.DRAINED)
 
     async def _store_progress(self) -> None:
         """Store reports as they come, at most two a second."""

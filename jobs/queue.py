@@ -4,7 +4,8 @@ Arguments and results are sealed in the database with a key that gateways and wo
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import LiteralString
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database, UnitOfWork
 from core.errors import Conflict, Invalid, LimitReached
 from core.sealed_records import RecordSealer
-from jobs.events import Change, JobEvents
+from jobs.events import Change, JobEvents, PersonalChanges
 from jobs.job import (
     COLUMNS,
     MAX_ARGUMENT_BYTES,
@@ -32,6 +33,7 @@ from jobs.job import (
 ARGUMENTS_KIND = "job arguments"
 RESULT_KIND = "job result"
 MAX_PAGE = 100
+TOO_MANY_WAIT = "Too many jobs wait already; let some of them end first."
 POLL_SECONDS = 15.0
 """How often a waiting request reads its job, whether a change was announced or not."""
 LOOK_SECONDS = 2.0
@@ -64,6 +66,7 @@ class JobQueue:
             new.module,
             new.tool,
             new.title,
+            [f"{module}.{name}" for module, name in new.tools],
             cut_text(new.client, MAX_CLIENT),
             new.mandate_id,
             new.idempotency_key,
@@ -80,7 +83,7 @@ class JobQueue:
                     return read_job(row)
                 same = same or await self._find_same(work, new)
         except asyncpg.ProgramLimitExceededError:
-            raise LimitReached("Too many jobs wait already; let some of them end first.", 60) from None
+            raise LimitReached(TOO_MANY_WAIT, 60) from None
         if same is None:  # another one was added and removed in between
             raise Conflict("a job with this idempotency key has just been removed; ask again")
         return same
@@ -100,6 +103,18 @@ class JobQueue:
             row = await work.fetchrow(_FIND, job_id)
         return None if row is None else read_job(row)
 
+    async def find_jobs(self, tenant_id: UUID, user_id: UUID, job_ids: Collection[UUID]) -> Sequence[Job]:
+        """Find those of the person's jobs that have one of these ids, in the order in which they came."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            rows = await work.fetch(_FIND_ALL, list(job_ids))
+        return [read_job(row) for row in rows]
+
+    def watch_jobs(
+        self, tenant_id: UUID, user_id: UUID, job_ids: frozenset[UUID] | None = None
+    ) -> AbstractContextManager[PersonalChanges]:
+        """Watch the person's jobs, all of them or those with `job_ids`."""
+        return self._events.watch_person(tenant_id, user_id, job_ids)
+
     async def list_jobs(
         self, tenant_id: UUID, user_id: UUID, *, before: UUID | None = None, limit: int = MAX_PAGE
     ) -> Sequence[Job]:
@@ -116,11 +131,32 @@ class JobQueue:
             row = await work.fetchrow(_CANCEL, job_id) or await work.fetchrow(_FIND, job_id)
         return None if row is None else read_job(row)
 
-    async def retry_job(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> Job | None:
-        """Queue a job again that has failed, was cancelled, or whose outcome is unknown; another stays as it is."""
+    async def load_arguments(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> bytes | None:
+        """Load the arguments exactly as they were given, None where there is no such job.
+
+        Raises:
+            core.sealed_records.UnreadableRecord: they were sealed by another deployment's key.
+        """
         async with self._database.personal(tenant_id, user_id) as work:
-            await work.fetchval(_RETRY, job_id)
-            row = await work.fetchrow(_FIND, job_id)
+            sealed = await work.fetchval(_ARGUMENTS, job_id)
+        if sealed is None:
+            return None
+        await wait_for_turn(len(sealed))
+        return self._sealer.open(tenant_id, ARGUMENTS_KIND, job_id, sealed)
+
+    async def answer_job(self, job: Job, arguments: bytes, mandate_id: UUID) -> bool:
+        """Queue a job again that awaits input, with `arguments` that hold the answer; False where it does not await
+        this answer any more."""
+        await wait_for_turn(len(arguments))
+        sealed = self._sealer.seal(job.tenant_id, ARGUMENTS_KIND, job.id, arguments)
+        async with self._database.personal(job.tenant_id, job.user_id) as work:
+            return await work.fetchval(_ANSWER, job.id, job.attempt, sealed, mandate_id)
+
+    async def withdraw_job(self, job: Job) -> Job | None:
+        """Cancel a job that awaits input; another stays as it is. None where it is gone."""
+        async with self._database.personal(job.tenant_id, job.user_id) as work:
+            await work.fetchval(_WITHDRAW, job.id)
+            row = await work.fetchrow(_FIND, job.id)
         return None if row is None else read_job(row)
 
     async def load_result(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> bytes | None:
@@ -174,20 +210,26 @@ def _check(new: NewJob) -> None:
         raise Invalid("an idempotency key has 1 to 200 printable characters")
 
 
-_INSERT: LiteralString = f"""INSERT INTO jobs.jobs (tenant_id, user_id, id, kind, module, tool, title, client,
+_IS_KEPT: LiteralString = "(expires_at > jobs.clock() OR state IN ('queued', 'running'))"
+"""What has ended and is over its lifetime is gone, whether it has been deleted yet or not."""
+_INSERT: LiteralString = f"""INSERT INTO jobs.jobs (tenant_id, user_id, id, kind, module, tool, title, tools, client,
         mandate_id, idempotency_key, arguments, is_repeatable, retries_left, lifetime, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, jobs.clock() + $14)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, jobs.clock() + $15)
     ON CONFLICT (tenant_id, user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING {COLUMNS}"""  # noqa: S608 our own words
 _FIND_BY_KEY: LiteralString = f"""SELECT arguments, {COLUMNS} FROM jobs.jobs
     WHERE tenant_id = $1 AND user_id = $2 AND idempotency_key = $3"""  # noqa: S608 our own words
 _FIND: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
-    WHERE tenant_id = $1 AND user_id = $2 AND id = $3"""  # noqa: S608 our own words
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND {_IS_KEPT}"""  # noqa: S608 our own words
+_FIND_ALL: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
+    WHERE tenant_id = $1 AND user_id = $2 AND id = ANY ($3) AND {_IS_KEPT} ORDER BY number"""  # noqa: S608 our own words
 _LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
     WHERE tenant_id = $1 AND user_id = $2 AND ($3::uuid IS NULL OR number < (
-        SELECT number FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3))
+        SELECT number FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3)) AND {_IS_KEPT}
     ORDER BY number DESC LIMIT $4"""  # noqa: S608 our own words
 _CANCEL: LiteralString = f"""UPDATE jobs.jobs SET cancel_requested_at = coalesce(cancel_requested_at, jobs.clock())
     WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING {COLUMNS}"""  # noqa: S608 our own words
-_RETRY = "SELECT jobs.retry($3) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"
+_ARGUMENTS = "SELECT arguments FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3"
+_ANSWER = "SELECT jobs.answer($3, $4, $5, $6) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"
+_WITHDRAW = "SELECT jobs.withdraw($3) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"
 _RESULT = "SELECT result FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND expires_at > jobs.clock()"

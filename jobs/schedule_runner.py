@@ -24,6 +24,9 @@ LOOK_SECONDS = 60.0
 """The longest pause between two looks. A schedule that is made meanwhile ends it, if its announcement is not lost."""
 RETRY_SECONDS = 5.0
 SHORTEST_PAUSE_SECONDS = 1.0
+PRUNE_SECONDS = 3600.0
+"""Seconds between two looks for schedules that ended 30 days ago."""
+MAX_PRUNED = 1_000
 MOST_AT_ONCE = 50
 INTERNAL = "internal"
 
@@ -32,6 +35,9 @@ _NEXT = "SELECT jobs.seconds_until_schedule()"
 _RUN = "SELECT jobs.run_schedule($1, $2, $3, $4, $5, $6)"
 _SKIP = "SELECT jobs.skip_schedule($1, $2, $3, $4)"
 _END = "SELECT jobs.end_schedule($1, $2, $3)"
+_PRUNE = "SELECT jobs.prune_schedules($1)"
+_OF_A_WHILE = frozenset({RefusalReason.NO_CONSENT, RefusalReason.TENANT_SUSPENDED})
+"""Why a mandate does not count though it may again: such a run is skipped."""
 
 VerifyMandate = Callable[[MandateReference], Awaitable[object]]
 """Asks the broker whether a mandate counts. Raises core.errors.Unavailable."""
@@ -70,6 +76,7 @@ class ScheduleRunner:
         self._sealer = sealer
         self._verify = verify
         self._is_changed = asyncio.Event()
+        self._prune_at = 0.0
 
     def wake(self) -> None:
         """Look at once: a schedule was made or resumed."""
@@ -81,6 +88,7 @@ class ScheduleRunner:
             self._is_changed.clear()
             try:
                 pause = await self.take_turn()
+                await self._prune_sometimes()
                 report_turn(failed=False)
             except (Unavailable, asyncpg.PostgresError) as error:
                 report_turn(failed=True)
@@ -111,9 +119,22 @@ class ScheduleRunner:
         seconds = await self._database.call(_NEXT)
         return LOOK_SECONDS if seconds is None else min(max(seconds, SHORTEST_PAUSE_SECONDS), LOOK_SECONDS)
 
+    async def prune(self) -> int:
+        """Delete schedules that ended 30 days ago, 1,000 at most; return how many.
+
+        Raises:
+            Unavailable, asyncpg.PostgresError: the database is away.
+        """
+        return await self._database.call(_PRUNE, MAX_PRUNED)
+
+    async def _prune_sometimes(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now >= self._prune_at:
+            self._prune_at = now + PRUNE_SECONDS * (await self.prune() < MAX_PRUNED)
+
     async def _run_due(self, schedule: DueSchedule) -> None:
         refusal = await self._verify(MandateReference(schedule.mandate_id, schedule.id))
-        if isinstance(refusal, CredentialRefusal) and refusal.reason is not RefusalReason.NO_CONSENT:
+        if isinstance(refusal, CredentialRefusal) and refusal.reason not in _OF_A_WHILE:
             await self._database.call(_END, schedule.tenant_id, schedule.id, refusal.reason.value)
             return
         if schedule.is_running or isinstance(refusal, CredentialRefusal):

@@ -18,6 +18,8 @@ from jobs.schedule_times import ScheduleRule
 
 ARGUMENTS_KIND = "schedule arguments"
 MAX_SCHEDULES = 100
+"""Of one person, without those that have ended."""
+WAITING_FOR_CONSENT = "waiting_for_consent"
 
 
 class ScheduleState(StrEnum):
@@ -64,6 +66,7 @@ class Schedule:
     user_id: UUID
     id: UUID
     title: str
+    kind: str
     module: str
     tool: str
     mandate_id: UUID
@@ -71,12 +74,26 @@ class Schedule:
     overlap: Overlap
     state: ScheduleState
     end_reason: str
-    """Empty, `completed` (its only run), `skipped` (its only run was), or why its mandate counts no more."""
+    """Empty, `completed` (its only run), `skipped` (its only run was), `no_consent`, or why its mandate counts no
+    more."""
     next_run_at: datetime | None
     last_run_at: datetime | None
     last_job_id: UUID | None
     skipped: int
+    consented_at: datetime | None
+    mandate_expires_at: datetime | None
     created_at: datetime
+    updated_at: datetime
+
+    @property
+    def is_waiting_for_consent(self) -> bool:
+        """Check whether nothing runs because its person has not agreed yet."""
+        return self.state is not ScheduleState.ENDED and self.consented_at is None
+
+    @property
+    def shown_state(self) -> str:
+        """State as people see it: one that waits for consent is neither active nor paused to them."""
+        return WAITING_FOR_CONSENT if self.is_waiting_for_consent else self.state.value
 
 
 class Schedules:
@@ -86,8 +103,8 @@ class Schedules:
         self._database = database
         self._sealer = sealer
 
-    async def create(self, new: NewSchedule) -> Schedule:
-        """Add a schedule.
+    async def create(self, new: NewSchedule) -> Schedule | None:
+        """Add a schedule; None where the person has one of that id.
 
         Raises:
             Invalid: a limit of its parts is exceeded.
@@ -102,25 +119,37 @@ class Schedules:
         sealed = self._sealer.seal(new.tenant_id, ARGUMENTS_KIND, new.id, new.arguments)
         rule = new.rule
         values = (new.id, new.title, new.kind, new.module, new.tool, new.client, new.mandate_id, sealed)
-        times = (rule.cron, rule.interval, rule.time_zone, new.overlap, new.next_run_at)
+        times = (rule.cron, rule.interval, rule.at, rule.time_zone, new.overlap, new.next_run_at)
         try:
             async with self._database.personal(new.tenant_id, new.user_id) as work:
                 row = await work.fetchrow(_INSERT, *values, new.max_attempts - 1, new.lifetime, *times)
         except asyncpg.ProgramLimitExceededError:
             raise LimitReached(f"you have {MAX_SCHEDULES} schedules already; delete one first", 60) from None
-        assert row is not None
-        return _read_schedule(row)
+        return None if row is None else read_schedule(row)
 
     async def list_schedules(self, tenant_id: UUID, user_id: UUID) -> Sequence[Schedule]:
-        """List the person's schedules, at most 100, the newest first."""
+        """List the person's schedules, the newest first: at most 100, and 100 that have ended."""
         async with self._database.personal(tenant_id, user_id) as work:
-            return [_read_schedule(row) for row in await work.fetch(_LIST)]
+            return [read_schedule(row) for row in await work.fetch(_LIST)]
 
     async def find(self, tenant_id: UUID, user_id: UUID, schedule_id: UUID) -> Schedule | None:
         """Find one of the person's schedules."""
         async with self._database.personal(tenant_id, user_id) as work:
             row = await work.fetchrow(_FIND, schedule_id)
-        return None if row is None else _read_schedule(row)
+        return None if row is None else read_schedule(row)
+
+    async def load_arguments(self, schedule: Schedule) -> bytes:
+        """Load the arguments of a schedule; empty where it is gone.
+
+        Raises:
+            core.sealed_records.UnreadableRecord: another key has sealed them.
+        """
+        async with self._database.personal(schedule.tenant_id, schedule.user_id) as work:
+            sealed = await work.fetchval(_ARGUMENTS, schedule.id)
+        if sealed is None:
+            return b""
+        await wait_for_turn(len(sealed))
+        return self._sealer.open(schedule.tenant_id, ARGUMENTS_KIND, schedule.id, sealed)
 
     async def pause(self, schedule: Schedule) -> None:
         """Let no run begin until :meth:`resume`. One that has ended, or has a single run, stays as it is."""
@@ -138,17 +167,18 @@ class Schedules:
             await work.execute(_DELETE, schedule.id)
 
 
-def _read_schedule(row: Row) -> Schedule:
-    once = row["next_run_at"] if not row["cron"] and row["every"] is None else None
+def read_schedule(row: Row) -> Schedule:
+    """Read a row of ``COLUMNS``."""
     return Schedule(
         tenant_id=row["tenant_id"],
         user_id=row["user_id"],
         id=row["id"],
         title=row["title"],
+        kind=row["kind"],
         module=row["module"],
         tool=row["tool"],
         mandate_id=row["mandate_id"],
-        rule=ScheduleRule(row["cron"], row["every"], once, row["time_zone"]),
+        rule=ScheduleRule(row["cron"], row["every"], row["at"], row["time_zone"]),
         overlap=Overlap(row["overlap"]),
         state=ScheduleState(row["state"]),
         end_reason=row["end_reason"],
@@ -156,20 +186,25 @@ def _read_schedule(row: Row) -> Schedule:
         last_run_at=row["last_run_at"],
         last_job_id=row["last_job_id"],
         skipped=row["skipped"],
+        consented_at=row["consented_at"],
+        mandate_expires_at=row["mandate_expires_at"],
         created_at=row["created_at"],
+        updated_at=row["updated_at"],
     )
 
 
-_COLUMNS: LiteralString = """tenant_id, user_id, id, title, module, tool, mandate_id, cron, every, time_zone, overlap,
-    state, end_reason, next_run_at, last_run_at, last_job_id, skipped, created_at"""
+COLUMNS: LiteralString = """tenant_id, user_id, id, title, kind, module, tool, mandate_id, cron, every, at, time_zone,
+    overlap, state, end_reason, next_run_at, last_run_at, last_job_id, skipped, consented_at, mandate_expires_at,
+    created_at, updated_at"""
 _INSERT: LiteralString = f"""INSERT INTO jobs.schedules (tenant_id, user_id, id, title, kind, module, tool, client,
-        mandate_id, arguments, retries, lifetime, cron, every, time_zone, overlap, next_run_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-    RETURNING {_COLUMNS}"""  # noqa: S608 our own words
-_LIST: LiteralString = f"""SELECT {_COLUMNS} FROM jobs.schedules WHERE tenant_id = $1 AND user_id = $2
+        mandate_id, arguments, retries, lifetime, cron, every, at, time_zone, overlap, next_run_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+    ON CONFLICT (tenant_id, id) DO NOTHING RETURNING {COLUMNS}"""  # noqa: S608 our own words
+_LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.schedules WHERE tenant_id = $1 AND user_id = $2
     ORDER BY created_at DESC, id"""  # noqa: S608 our own words
-_FIND: LiteralString = f"""SELECT {_COLUMNS} FROM jobs.schedules
+_FIND: LiteralString = f"""SELECT {COLUMNS} FROM jobs.schedules
     WHERE tenant_id = $1 AND user_id = $2 AND id = $3"""  # noqa: S608 our own words
+_ARGUMENTS = "SELECT arguments FROM jobs.schedules WHERE tenant_id = $1 AND user_id = $2 AND id = $3"
 _PAUSE = """UPDATE jobs.schedules SET state = 'paused', next_run_at = NULL, updated_at = jobs.clock()
     WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state = 'active' AND (cron <> '' OR every IS NOT NULL)"""
 _RESUME = """UPDATE jobs.schedules SET state = 'active', next_run_at = $4, updated_at = jobs.clock()

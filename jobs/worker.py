@@ -320,6 +320,4 @@ class JobWorker:
                 del self._runs[run.claimed.job.id]
             self._wake.set()  # a place is free
         if state is not None:
-            if state.is_final and (handler := self._handlers.get(run.claimed.job.kind)) is not None:
-                await handler.end(run.claimed.job)
             self._count_ended(state)

@@ -21,6 +21,7 @@ _LEAVE = "SELECT jobs.leave($1)"
 _REPORT = "SELECT jobs.report_progress($1, $2, $3, $4, $5, $6, $7)"
 _FINISH = "SELECT jobs.finish($1, $2, $3, $4, $5, $6, $7)"
 _GIVE_BACK = "SELECT jobs.give_back($1, $2, $3, $4, $5, $6)"
+_POSTPONE = "SELECT jobs.postpone($1, $2, $3, $4, $5)"
 _END_RESTORED = "SELECT jobs.end_restored()"
 PRUNE = "SELECT jobs.prune($1)"
 _FIGURES = "SELECT * FROM jobs.figures()"
@@ -106,6 +107,10 @@ class WorkerStore:
     async def give_back(self, claimed: ClaimedJob, pause: timedelta, *, is_failure: bool) -> bool:
         """Queue the job again. False also where it may not be run twice, was cancelled, or has no attempt left."""
         return await self._database.call(_GIVE_BACK, *_get_fence(claimed), pause, is_failure)
+
+    async def postpone(self, claimed: ClaimedJob, pause: timedelta) -> bool:
+        """Queue a job again of which nothing has run; it loses no attempt. False also where it was cancelled."""
+        return await self._database.call(_POSTPONE, *_get_fence(claimed), pause)
 
     async def leave(self, worker: UUID) -> None:
         """Take the worker off the list; one that still holds jobs stays there until it is found lost."""

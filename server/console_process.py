@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from admin_ui.api.app import ROUTERS
+from admin_ui.api.schedule_creator import ScheduleCreator
 from admin_ui.console_pages import CONSOLE_PATH
-from broker.api.console_client import ConsoleBroker, RemoteAuthenticator, open_console_broker
+from broker.api.console_client import ConsoleBroker, RemoteAuthenticator, RemoteJobRetries, open_console_broker
 from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
 from broker.web.app import build_identity_app
 from broker.web.request_parsing import get_client_address
@@ -44,6 +45,7 @@ from server.standalone import open_role_deployment
 from server.start_files import load_console_key, load_identity_settings
 from server.wiring.console_proxy import BrokerProxy
 from server.wiring.control_plane import ControlPlane
+from server.wiring.schedule_requests import open_remote_gateway
 from server.wiring.web import API_PATH, SCIM_PATH, PrefixRoute, has_route
 
 CONSOLE_CONNECTIONS = 8
@@ -74,7 +76,8 @@ async def run_console(settings: Settings, report: Report, on_ready: Callable[[Co
             open_tracer(settings.tracing, version("mcpist")) as tracer,
             open_console_broker(settings.broker_url, load_console_key(settings), tracer) as broker,
             run_audit_maintenance(database, metrics),
-            _open_application(settings, deployment, database, broker, tracer) as (app, health),
+            open_remote_gateway(settings) as create_schedule,
+            _open_application(settings, deployment, database, broker, create_schedule, tracer) as (app, health),
             _serve_metrics(settings, metrics, database, health),
             serve_application(app, listener, settings),
         ):
@@ -94,10 +97,15 @@ def _serve_metrics(
 
 @contextlib.asynccontextmanager
 async def _open_application(
-    settings: Settings, deployment: Deployment, database: Database, broker: ConsoleBroker, tracer: Tracer
+    settings: Settings,
+    deployment: Deployment,
+    database: Database,
+    broker: ConsoleBroker,
+    create_schedule: ScheduleCreator,
+    tracer: Tracer,
 ) -> AsyncGenerator[tuple[PathDispatcher, HealthMonitor]]:
     catalogue = await asyncio.to_thread(load_installed_modules)
-    control_plane = ControlPlane(settings, database, catalogue, deployment)
+    control_plane = ControlPlane(settings, database, catalogue, deployment, create_schedule=create_schedule)
     dependencies = build_web_dependencies(
         settings, load_identity_settings(settings), get_utc_now, get_home_path=lambda: CONSOLE_PATH
     )
@@ -129,8 +137,9 @@ def _build_application(
         f'Bearer realm="mcpist", resource_metadata="{build_metadata_url(settings.public_url)}"',
         frozenset(client.id for client in FIRST_PARTY_CLIENTS),
     )
+    retries = RemoteJobRetries(broker, get_address)
     own = control_plane.build_api(
-        security, None, broker.revoke_accounts, broker.read_connections, (), version("mcpist")
+        security, None, broker.revoke_accounts, broker.read_connections, retries, (), version("mcpist")
     )
     proxy = BrokerProxy(broker.session, broker.base_url, urlsplit(settings.public_url).netloc, get_address, tracer)
 

@@ -40,6 +40,7 @@ from server.wiring.broker import open_broker_runtime
 from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
 from server.wiring.jobs import run_job_worker
+from server.wiring.schedule_requests import InProcessGateway, create_schedule_creator
 from server.wiring.web import CONSOLE_PATH, open_web_application
 from server.workers.supervisor import Workers, run_workers
 from server.workers.worker import ONLY_WORKER, Worker
@@ -200,7 +201,9 @@ async def _run_broker_and_gateway(
     deployment, catalogue = context.deployment, context.catalogue
     manifests = build_module_manifests(catalogue)
     metrics = metrics or Metrics()
-    control_plane = ControlPlane(settings, context.console, catalogue, deployment, operator)
+    near = InProcessGateway(lambda: gateway.app)
+    create_schedule = create_schedule_creator(near, settings)
+    control_plane = ControlPlane(settings, context.console, catalogue, deployment, operator, create_schedule)
     async with (
         open_tracer(settings.tracing, version("mcpist")) as tracer,
         open_broker_runtime(deployment, settings, manifests, worker=worker, metrics=metrics, tracer=tracer) as zone,

@@ -4,8 +4,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import postgres
+
+# On a busy machine, the time of an example or of drawing it says nothing about the product.
+settings.register_profile("untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 pytest_plugins = (
     "tests.support.socket_plugin",
@@ -17,6 +22,7 @@ pytest_plugins = (
     "tests.support.loop_start_plugin",
     "tests.support.product_log_plugin",
     "tests.support.order_plugin",
+    "tests.support.cpu_plugin",
 )
 
 

@@ -5,12 +5,13 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from pydantic import Field
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
-from admin_ui.api.tool_catalogue import LocalizedText
+from admin_ui.api.tool_catalogue import find_titles
 from admin_ui.api.tools import LocalizedTextView, ModuleFilter
+from broker.interface import JobToRetry, RefusalReason
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, CurrentUserWrite, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
@@ -18,7 +19,6 @@ from core.api.principal import Principal
 from core.api.schemas import PageOf, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 from jobs.directory import JobDirectory, JobFilter, ListedJob, hide_contents
-from jobs.job import Job
 from jobs.job import JobState as State
 
 routes = create_router("jobs")
@@ -116,35 +116,29 @@ async def cancel_job(job_id: JobPath, caller: OwnerWrite, dependencies: AdminDep
 
 
 @routes.post("/jobs/{job_id}/retry")
-async def retry_job(job_id: JobPath, caller: CurrentUserWrite, dependencies: AdminDeps) -> JobView:
+async def retry_job(job_id: JobPath, caller: CurrentUserWrite, dependencies: AdminDeps, request: Request) -> JobView:
     """Try a job of the caller's own again.
 
     It must have failed, been cancelled, or have an unknown outcome; of the last two it may have taken effect already.
+    The caller has to be permitted all of its tools now, and the job gets a new mandate for them; that of a schedule has
+    the schedule's mandate, which must not have ended. Where that is not so, the job stays as it was.
     """
+
+    async def permit(job: JobToRetry) -> UUID | RefusalReason:
+        return await dependencies.retries.permit_retry(request, job)
+
     directory = JobDirectory(dependencies.console)
-    retried = await directory.retry_job(caller.actor, caller.tenant_id, caller.user_id, job_id)
+    retried = await directory.retry_job(caller.actor, caller.tenant_id, caller.user_id, job_id, permit)
     return _build_view(caller, dependencies, retried)
 
 
 def _build_view(caller: Principal, dependencies: AdminDependencies, listed: ListedJob) -> JobView:
     job = listed.job if listed.job.user_id == caller.user_id else hide_contents(listed.job)
-    module_title, tool_title = _find_titles(dependencies, job)
+    module_title, tool_title = find_titles(dependencies.catalogue, job.module, job.tool)
     shown = {name: getattr(job, name) for name in JobView.model_fields if hasattr(job, name)}
     return JobView(
         **shown,
         user_email=listed.user_email,
         module_title=LocalizedTextView.model_validate(module_title),
         tool_title=LocalizedTextView.model_validate(tool_title),
-    )
-
-
-def _find_titles(dependencies: AdminDependencies, job: Job) -> tuple[LocalizedText, LocalizedText]:
-    """The display names of a job's module and tool; their own names where they are not installed any more."""
-    if not job.module:
-        return LocalizedText("", ""), LocalizedText("Batch", "バッチ")
-    module = dependencies.catalogue.list_modules().get(job.module)
-    tool = None if module is None else module.tools.get(job.tool)
-    return (
-        LocalizedText(job.module, job.module) if module is None else module.title,
-        LocalizedText(job.tool, job.tool) if tool is None else tool.title,
     )

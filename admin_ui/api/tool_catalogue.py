@@ -15,6 +15,9 @@ class LocalizedText:
     ja: str
 
 
+BATCH_TITLE = LocalizedText("Batch", "バッチ")
+
+
 @dataclass(frozen=True, slots=True)
 class ToolDescription:
     """A tool for people. `description` is plain text of its module's author."""
@@ -76,3 +79,16 @@ class ToolCatalogue(Protocol):
     def build_model_view(self, policy: Policy) -> ModelView:
         """Return what a model is shown under a policy."""
         ...
+
+
+def find_titles(catalogue: ToolCatalogue, module: str, tool: str) -> tuple[LocalizedText, LocalizedText]:
+    """Find the display names of a module and a tool; their own names where they are not installed any more. A batch has
+    no module."""
+    if not module:
+        return LocalizedText("", ""), BATCH_TITLE
+    found = catalogue.list_modules().get(module)
+    found_tool = None if found is None else found.tools.get(tool)
+    return (
+        LocalizedText(module, module) if found is None else found.title,
+        LocalizedText(tool, tool) if found_tool is None else found_tool.title,
+    )

@@ -10,7 +10,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0037"
-down_revision = "0035"
+down_revision = "0036"
 branch_labels = None
 depends_on = None
 

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import NoReturn
 from uuid import UUID
 
 import aiohttp
@@ -9,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 
 from broker.api import console_messages as messages
-from broker.interface import BrokerProblem
+from broker.interface import BrokerProblem, JobToRetry, RefusalReason
 from broker.rpc.rpc_client import RpcClient, open_rpc_session
 from broker.rpc.service_token import ServiceTokenSigner
 from core.api.principal import PASSIVE_REQUEST, AuthenticationRequired, Principal
@@ -56,11 +57,7 @@ class ConsoleBroker:
             core.errors.Unavailable: the broker is unavailable.
         """
         answer = await self._ask(messages.AUTHENTICATE, request)
-        if answer.refused is not None and answer.refused.kind == "limit_reached":
-            raise LimitReached(answer.refused.message, answer.refused.retry_after)
-        if answer.principal is None:
-            raise AuthenticationRequired(answer.refused.message if answer.refused else "sign in")
-        return answer.principal
+        return answer.principal or _raise_refusal(answer)
 
     async def verify_scim_token(self, token: Secret) -> ScimCaller | None:
         """Return whom a SCIM token speaks for, or None."""
@@ -77,6 +74,11 @@ class ConsoleBroker:
         """Implement :class:`core.connection_state.UserConnectionReader`."""
         answer = await self._ask(messages.CONNECTIONS, messages.ConnectionsRequest(tenant_id, user_id))
         return answer.connections or {}
+
+    async def permit_retry(self, request: messages.RetryRequest) -> UUID | RefusalReason:
+        """Return the mandate of a job that is run once more; raises as :class:`broker.interface.JobRetries` says."""
+        answer = await self._ask(messages.RETRY, request)
+        return answer.mandate_id or answer.no_mandate or _raise_refusal(answer)
 
     async def _ask(
         self, path: str, message: msgspec.Struct, *, seconds: float | None = None
@@ -96,12 +98,38 @@ class RemoteAuthenticator:
 
     async def __call__(self, request: Request) -> Principal:
         """Return the principal; raises as the protocol says."""
-        authorization, cookie = request.headers.getlist("authorization"), request.headers.getlist("cookie")
-        if not authorization and not cookie:
-            raise AuthenticationRequired("sign in, or send an API token as a bearer token")
-        passive = bool(request.scope.get(PASSIVE_REQUEST, False))
-        address = self._get_client_address(request)
-        return await self._broker.authenticate(messages.AuthenticationRequest(authorization, cookie, address, passive))
+        return await self._broker.authenticate(_describe_sender(request, self._get_client_address))
+
+
+class RemoteJobRetries:
+    """Implements :class:`broker.interface.JobRetries` by asking the broker."""
+
+    def __init__(self, broker: ConsoleBroker, get_client_address: Callable[[Request], str]) -> None:
+        self._broker = broker
+        self._get_client_address = get_client_address
+
+    async def permit_retry(self, request: Request, job: JobToRetry) -> UUID | RefusalReason:
+        sender = _describe_sender(request, self._get_client_address)
+        return await self._broker.permit_retry(messages.RetryRequest(sender, job))
+
+
+def _describe_sender(request: Request, get_client_address: Callable[[Request], str]) -> messages.AuthenticationRequest:
+    """Describe who sends a request, for the broker to find out whom it speaks for.
+
+    Raises:
+        AuthenticationRequired: it has no credential.
+    """
+    authorization, cookie = request.headers.getlist("authorization"), request.headers.getlist("cookie")
+    if not authorization and not cookie:
+        raise AuthenticationRequired("sign in, or send an API token as a bearer token")
+    passive = bool(request.scope.get(PASSIVE_REQUEST, False))
+    return messages.AuthenticationRequest(authorization, cookie, get_client_address(request), passive)
+
+
+def _raise_refusal(answer: messages.ConsoleResponse) -> NoReturn:
+    if answer.refused is not None and answer.refused.kind == "limit_reached":
+        raise LimitReached(answer.refused.message, answer.refused.retry_after)
+    raise AuthenticationRequired(answer.refused.message if answer.refused else "sign in")
 
 
 @contextlib.asynccontextmanager

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import msgspec
 
+from broker.interface import JobToRetry, RefusalReason
 from broker.rpc.codec import MalformedMessage
 from core.api.principal import Principal
 from core.connection_state import UserConnection
@@ -17,7 +18,8 @@ AUTHENTICATE = "/v1/console/authenticate"
 SCIM = "/v1/console/scim"
 REVOKE = "/v1/console/revoke-accounts"
 CONNECTIONS = "/v1/console/connections"
-CONSOLE_PATHS = (CHECK, AUTHENTICATE, SCIM, REVOKE, CONNECTIONS)
+RETRY = "/v1/console/permit-retry"
+CONSOLE_PATHS = (CHECK, AUTHENTICATE, SCIM, REVOKE, CONNECTIONS, RETRY)
 
 _Message = TypeVar("_Message")
 
@@ -57,6 +59,13 @@ class ConnectionsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     user_id: UUID
 
 
+class RetryRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Asks for the mandate of a job that is run once more by whoever sent a request of the admin API."""
+
+    sender: AuthenticationRequest
+    job: JobToRetry
+
+
 class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why a request of the admin API is not let in."""
 
@@ -72,6 +81,8 @@ class ConsoleResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, o
     scim_caller: ScimCaller | None = None
     revoked: list[RevocationResult] | None = None
     connections: dict[str, UserConnection] | None = None
+    mandate_id: UUID | None = None
+    no_mandate: RefusalReason | None = None
     refused: Refusal | None = None
 
 

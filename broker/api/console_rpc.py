@@ -1,5 +1,5 @@
 """Broker's side of the wire to a control plane in a process of its own. It hands out no credential: it says who
-somebody is, ends accounts, and tells how connections stand."""
+somebody is, ends accounts, tells how connections stand, and permits that a job is run once more."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from broker.api import console_messages as messages
+from broker.interface import JobRetries, RefusalReason
 from broker.rpc.app import RpcApp
 from broker.rpc.service_token import ServiceTokenVerifier
 from core.api.principal import PASSIVE_REQUEST, AuthenticationRequired, RequestAuthenticator
@@ -26,6 +27,7 @@ class ConsoleServices:
     verify_scim_token: Callable[[Secret], Awaitable[ScimCaller | None]]
     revoke_accounts: AccountRevoker
     read_connections: UserConnectionReader
+    retries: JobRetries
 
 
 def build_console_rpc(services: ConsoleServices, tokens: ServiceTokenVerifier, tracer: Tracer = NOOP_TRACER) -> RpcApp:
@@ -38,7 +40,11 @@ def build_console_rpc(services: ConsoleServices, tokens: ServiceTokenVerifier, t
 
     async def authenticate(body: bytes) -> bytes:
         request = messages.decode_message(body, messages.AuthenticationRequest)
-        return messages.encode_message(await _authenticate(services.authenticate, request))
+
+        async def answer(sender: Request) -> messages.ConsoleResponse:
+            return messages.ConsoleResponse(principal=await services.authenticate(sender))
+
+        return messages.encode_message(await _answer_sender(request, answer))
 
     async def verify_scim_token(body: bytes) -> bytes:
         request = messages.decode_message(body, messages.ScimRequest)
@@ -57,19 +63,32 @@ def build_console_rpc(services: ConsoleServices, tokens: ServiceTokenVerifier, t
         found = await services.read_connections(request.tenant_id, request.user_id)
         return messages.encode_message(messages.ConsoleResponse(connections=dict(found)))
 
+    async def permit_retry(body: bytes) -> bytes:
+        request = messages.decode_message(body, messages.RetryRequest)
+
+        async def answer(sender: Request) -> messages.ConsoleResponse:
+            permitted = await services.retries.permit_retry(sender, request.job)
+            if isinstance(permitted, RefusalReason):
+                return messages.ConsoleResponse(no_mandate=permitted)
+            return messages.ConsoleResponse(mandate_id=permitted)
+
+        return messages.encode_message(await _answer_sender(request.sender, answer))
+
     handlers = {
         messages.CHECK: check,
         messages.AUTHENTICATE: authenticate,
         messages.SCIM: verify_scim_token,
         messages.REVOKE: revoke,
         messages.CONNECTIONS: connections,
+        messages.RETRY: permit_retry,
     }
     return RpcApp(handlers, tokens, tracer=tracer)
 
 
-async def _authenticate(
-    authenticate: RequestAuthenticator, request: messages.AuthenticationRequest
+async def _answer_sender(
+    request: messages.AuthenticationRequest, answer: Callable[[Request], Awaitable[messages.ConsoleResponse]]
 ) -> messages.ConsoleResponse:
+    """Answer about whoever sent a request of the admin API."""
     headers = [(b"authorization", value.encode("latin-1", "replace")) for value in request.authorization]
     headers += [(b"cookie", value.encode("latin-1", "replace")) for value in request.cookie]
     scope = {
@@ -82,7 +101,7 @@ async def _authenticate(
         PASSIVE_REQUEST: request.passive,
     }
     try:
-        return messages.ConsoleResponse(principal=await authenticate(Request(scope)))
+        return await answer(Request(scope))
     except AuthenticationRequired as error:
         refusal = messages.Refusal("unauthenticated", str(error))
     except LimitReached as error:

@@ -114,6 +114,8 @@ _CHOSEN = """UPDATE auth.sign_ins SET state = 'done' WHERE browser_hash = $1 AND
 
 
 ACCOUNT_PATH = "/account"
+MANDATES_PATH = f"{ACCOUNT_PATH}#mandates"
+"""Where people agree to what works in their absence."""
 MAX_PATH_LENGTH = 8_000
 _ALLOWED = re.compile(
     r"(?:/oauth/authorize|/account|/docs|/connect(?:/[a-z][a-z0-9_]{0,62}|/-/session/[0-9a-f-]{36})?"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from broker.interface import Mandate, MandatePurpose, MandateReference, MandateRequest, RefusalReason
+from broker.interface import Mandate, MandatePurpose, MandateReference, MandateTerms, RefusalReason
 from core.audit.event import AuditEventKind
 from core.caller import Credential
 from core.db import Row, UnitOfWork
@@ -53,25 +53,35 @@ class MandateEntry:
 
 
 async def insert_mandate(
-    work: UnitOfWork, caller: Credential, request: MandateRequest, title: str, expires_at: datetime, now: datetime
+    work: UnitOfWork, caller: Credential, terms: MandateTerms, title: str, expires_at: datetime, now: datetime
 ) -> Mandate | None:
-    """Make a mandate, or find the one that the same request has made. None where somebody else or another request has
+    """Make a mandate, or find the one that was made by the same terms. None where somebody else or other terms have
     the purpose, or where the caller has lost the right to make one in this moment."""
-    tools = sorted(f"{module}.{name}" for module, name in set(request.tools))
-    consented_at = now if request.purpose is MandatePurpose.JOB else None
-    row = await work.fetchrow(
-        _INSERT,
-        *(caller.user_id, request.purpose.value, request.purpose_id, title, tools),
+    tools = sorted(f"{module}.{name}" for module, name in set(terms.tools))
+    consented_at = now if terms.purpose is MandatePurpose.JOB else None
+    values = (
+        *(caller.user_id, terms.purpose.value, terms.purpose_id, title, tools),
         *(caller.kind, caller.id, caller.client, sorted(caller.scopes), caller.read_only, caller.tool_result_format),
         *(now, consented_at, expires_at),
     )
+    row = await work.fetchrow(_INSERT, *values)
+    if row is None and await _end_overdue(work, terms, now):
+        row = await work.fetchrow(_INSERT, *values)
     if row is None:
-        row = await work.fetchrow(_SAME, caller.user_id, request.purpose.value, request.purpose_id, tools)
+        row = await work.fetchrow(_SAME, caller.user_id, terms.purpose.value, terms.purpose_id, tools)
         return None if row is None else _build_mandate(work.tenant_id, row)
     actor = Actor(await work.fetchval(_EMAIL, caller.user_id), caller.user_id, caller.id)
     detail = {"mandate": str(row["id"]), "purpose": row["purpose"], "purpose_id": str(row["purpose_id"])}
     await audit_list_change(work, actor, AuditEventKind.MANDATE_CREATED, "tool", tools, **detail)
     return _build_mandate(work.tenant_id, row)
+
+
+async def _end_overdue(work: UnitOfWork, terms: MandateTerms, now: datetime) -> bool:
+    """End the mandate of a purpose whose time is over, where that was not noticed yet."""
+    row = await work.fetchrow(_END_OVERDUE, terms.purpose.value, terms.purpose_id, now, EXPIRED)
+    if row is not None:
+        await _audit_end(work, row, None)
+    return row is not None
 
 
 async def count_live_mandates(work: UnitOfWork, user_id: UUID, now: datetime) -> int:
@@ -215,6 +225,9 @@ _END = """UPDATE auth.mandates SET ended_at = coalesce(ended_at, $3),
     end_reason = CASE WHEN ended_at IS NULL THEN $4 ELSE end_reason END, end_recorded = true
     WHERE tenant_id = $1 AND id = $2 AND (ended_at IS NULL OR $6::uuid IS NOT NULL AND NOT end_recorded)
     AND ($5::uuid IS NULL OR user_id = $5) AND ($6::uuid IS NULL OR purpose_id = $6)
+    RETURNING id, user_id, purpose, purpose_id, end_reason"""
+_END_OVERDUE = """UPDATE auth.mandates SET ended_at = $4, end_reason = $5, end_recorded = true
+    WHERE tenant_id = $1 AND purpose = $2 AND purpose_id = $3 AND ended_at IS NULL AND expires_at <= $4
     RETURNING id, user_id, purpose, purpose_id, end_reason"""
 _RECORD = """UPDATE auth.mandates SET ended_at = coalesce(ended_at, $3),
     end_reason = CASE WHEN ended_at IS NULL THEN $4 ELSE end_reason END, end_recorded = true

@@ -6,14 +6,17 @@ it gets nothing, and with it no more than the tools that it names, as far as the
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from broker.audit_passes import AuditPassSigner
 from broker.interface import (
     CredentialRefusal,
+    JobToRetry,
     Mandate,
     MandatePurpose,
     MandateReference,
     MandateRequest,
+    MandateTerms,
     RefusalReason,
     Verifier,
 )
@@ -60,21 +63,42 @@ class MandateService:
         caller = await self._verifier.verify(request.subject)
         if isinstance(caller, CredentialRefusal):
             return caller
+        return await self._create(caller, request.terms)
+
+    async def permit_retry(self, caller: Credential, job: JobToRetry) -> UUID | CredentialRefusal:
+        """Give a job a mandate once more, for a caller whom the broker has verified; return its id. A job of a schedule
+        has the schedule's, if that is theirs and counts.
+
+        Raises:
+            core.errors.Unavailable: the database cannot be reached.
+        """
+        if job.schedule is None:
+            until = self._clock() + job.lifetime
+            made = await self._create(caller, MandateTerms(MandatePurpose.JOB, job.id, job.title, job.tools, until))
+            return made if isinstance(made, CredentialRefusal) else made.id
+        async with self._database.tenant(caller.tenant_id) as work:
+            mandate = await mandate_records.find_mandate(work, job.schedule, self._clock())
+            if mandate is None or mandate.credential.user_id != caller.user_id:
+                return _refuse(caller, RefusalReason.UNKNOWN)
+            verdict = await self._judge(work, mandate, None)
+        return verdict if isinstance(verdict, CredentialRefusal) else mandate.id
+
+    async def _create(self, caller: Credential, terms: MandateTerms) -> Mandate | CredentialRefusal:
         now = self._clock()
-        expires_at = min(request.expires_at, now + LONGEST[request.purpose])
+        expires_at = min(terms.expires_at, now + LONGEST[terms.purpose])
         if expires_at <= now:
             return _refuse(caller, RefusalReason.EXPIRED)
-        if not 1 <= len(set(request.tools)) <= MAX_TOOLS:
+        if not 1 <= len(set(terms.tools)) <= MAX_TOOLS:
             return _refuse(caller, RefusalReason.FORBIDDEN)
         async with self._database.tenant(caller.tenant_id) as work:
-            forbidden = await self._find_forbidden_tool(work, caller, request.tools)
+            forbidden = await self._find_forbidden_tool(work, caller, terms.tools)
             if forbidden is not None:
                 await append_in_transaction(work, build_denied_event(caller, *forbidden))
                 return _refuse(caller, RefusalReason.FORBIDDEN)
             if await mandate_records.count_live_mandates(work, caller.user_id, now) >= MAX_LIVE:
                 return _refuse(caller, RefusalReason.TOO_MANY)
-            title = _truncate(request.title)
-            made = await mandate_records.insert_mandate(work, caller, request, title, expires_at, now)
+            title = _truncate(terms.title)
+            made = await mandate_records.insert_mandate(work, caller, terms, title, expires_at, now)
         return made or _refuse(caller, RefusalReason.FORBIDDEN)
 
     async def verify_mandate(self, reference: MandateReference) -> Credential | CredentialRefusal:

@@ -1,5 +1,5 @@
 """The broker's side of the wire. For gateways it has five paths, and no way to ask about anyone who is absent; for
-workers three, which ask about those who have given a mandate."""
+workers two, which ask about those who have given a mandate."""
 
 import asyncio
 import logging
@@ -19,7 +19,6 @@ from broker.rpc.codec import (
     MOST_REQUEST,
     STATUS,
     VERIFY,
-    WORKER_END,
     WORKER_EXCHANGE,
     WORKER_VERIFY,
     MalformedMessage,
@@ -207,11 +206,7 @@ class WorkerBrokerApp(RpcApp):
         async def lease(body: bytes) -> bytes:
             return encode_result(await broker.lease(decode_worker_lease_request(body)))
 
-        async def end_mandate(body: bytes) -> bytes:
-            await broker.end_mandate(decode_reference(body))
-            return encode_mandate_end()
-
-        handlers = {WORKER_VERIFY: verify_mandate, WORKER_EXCHANGE: lease, WORKER_END: end_mandate}
+        handlers = {WORKER_VERIFY: verify_mandate, WORKER_EXCHANGE: lease}
         super().__init__(handlers, tokens, tracer=tracer)
 
 

@@ -24,8 +24,7 @@ PATHS = (VERIFY, STATUS, EXCHANGE, CREATE_MANDATE, END_MANDATE)
 
 WORKER_VERIFY = "/v1/worker/verify-mandate"
 WORKER_EXCHANGE = "/v1/worker/token-exchange"
-WORKER_END = "/v1/worker/end-mandate"
-WORKER_PATHS = (WORKER_VERIFY, WORKER_EXCHANGE, WORKER_END)
+WORKER_PATHS = (WORKER_VERIFY, WORKER_EXCHANGE)
 """Served to workers. The number of their exchange is raised as that of the gateways' is."""
 
 MOST_REQUEST = 64 * 1024

@@ -28,7 +28,6 @@ from broker.rpc.codec import (
     MOST_ANSWER,
     STATUS,
     VERIFY,
-    WORKER_END,
     WORKER_EXCHANGE,
     WORKER_VERIFY,
     BrokerResult,
@@ -177,8 +176,6 @@ class HttpBroker(RpcClient):
     """Implements :class:`broker.interface.Broker` on a broker that is a process of its own, for a gateway: a broker
     answers no gateway that presents a mandate."""
 
-    _end_path = END_MANDATE
-
     async def find_problem(self) -> BrokerProblem | None:
         """Ask the broker something to which the answer is no; return why it did not answer."""
         try:
@@ -209,7 +206,7 @@ class HttpBroker(RpcClient):
         return await self._call(WORKER_VERIFY, encode_reference(reference), Credential)
 
     async def end_mandate(self, reference: MandateReference) -> None:
-        await self.ask(self._end_path, encode_reference(reference), decode_mandate_end)
+        await self.ask(END_MANDATE, encode_reference(reference), decode_mandate_end)
 
     async def _probe(self) -> None:
         await self.verify(_NO_TOKEN)  # without a query
@@ -228,8 +225,6 @@ class HttpBroker(RpcClient):
 
 class WorkerHttpBroker(HttpBroker):
     """The same for a worker: a broker answers it about mandates alone."""
-
-    _end_path = WORKER_END
 
     async def _probe(self) -> None:
         await self.verify_mandate(_NO_MANDATE)

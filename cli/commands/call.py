@@ -1,17 +1,16 @@
 """`mcpist call` and `mcpist schema`: use the tools as a user would, without a client."""
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
 from cli.failures import ToolCallError
+from cli.json_input import read_object
 from cli.options import JsonOption, TenantOption
 from cli.output import format_json, print_line, print_result
 from cli.runner import run_local
-from core.errors import Invalid, NotFound
+from core.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from cli.progress import Report
     from core.config.settings import Settings
     from server.local_call import LocalCaller
-
-MAX_PARAMS_BYTES = 4 * 1024 * 1024
 
 UserOption = Annotated[
     str | None, typer.Option("--user", metavar="EMAIL", help="The user to act as; default: the only administrator.")
@@ -48,7 +45,7 @@ def call(
 
     It takes the same way as a client's call: the same permissions, the same checks, the same audit log.
     """
-    arguments = _parse_params(params)
+    arguments = read_object(params, "--params")
 
     async def work(caller: "LocalCaller") -> Any:
         from gateway.tool_runner import NO_SUCH_TOOL
@@ -105,28 +102,3 @@ def run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | No
                 return await work(caller)
 
     return run_local(run)
-
-
-def _parse_params(text: str) -> dict[str, Any]:
-    source = text.encode()
-    if text == "-":
-        source = sys.stdin.buffer.read(MAX_PARAMS_BYTES + 1)
-    elif text.startswith("@"):
-        source = _read_file(Path(text[1:]))
-    if len(source) > MAX_PARAMS_BYTES:
-        raise Invalid(f"the arguments are longer than {MAX_PARAMS_BYTES} bytes")
-    try:
-        value: Any = orjson.loads(source)
-    except orjson.JSONDecodeError as error:
-        raise Invalid(f"--params is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise Invalid('--params is an object, such as {"query": "Ada"}')
-    return cast("dict[str, Any]", value)
-
-
-def _read_file(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_PARAMS_BYTES + 1)
-    except OSError as error:
-        raise Invalid(f"cannot read {path}: {error.strerror}") from None

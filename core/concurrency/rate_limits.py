@@ -50,10 +50,11 @@ class CallerLimits:
     def charge(self, key: str, calls: int) -> None:
         """Take `calls` more tokens from the bucket of a running call whose cost is known only now.
 
-        Never refuses: the bucket may go below empty, which delays the next :meth:`enter`.
+        Never refuses: the bucket may go below empty, which delays the next :meth:`enter`. A job runs without having
+        entered; where its caller has no bucket, nothing is taken.
         """
-        bucket = self._buckets[key]
-        bucket.full_at = self._compute_charged(bucket.full_at, calls)
+        if (bucket := self._buckets.get(key)) is not None:
+            bucket.full_at = self._compute_charged(bucket.full_at, calls)
 
     @contextlib.contextmanager
     def track(self, key: str) -> Generator[None]:

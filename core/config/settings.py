@@ -120,6 +120,14 @@ class Settings:
         "",
         shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )
+    gateway_url: str = declare_setting(
+        "MCPIST_GATEWAY_URL",
+        values.parse_base_url,
+        "a URL such as http://gateway.internal:8080",
+        "For `mcpist console`: a gateway, which makes the schedules that are asked for at the admin API.",
+        "",
+        shown_default="the public URL",
+    )
     gateway_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_GATEWAY_KEY",
         values.parse_path,
@@ -311,9 +319,23 @@ class Settings:
         "MCPIST_JOBS_OF_TENANT",
         values.make_integer_parser(1, 1_000),
         "a whole number from 1 to 1000",
-        "Jobs of one tenant that run at the same time in all processes; of one person, and with one module, half as "
-        "many.",
+        "Jobs of one tenant that run at the same time in all processes.",
         8,
+    )
+    jobs_of_user: int = declare_setting(
+        "MCPIST_JOBS_OF_USER",
+        values.make_integer_parser(0, 1_000),
+        "a whole number from 0 to 1000",
+        "Jobs of one person that run at the same time in all processes; 0 is half of `MCPIST_JOBS_OF_TENANT`.",
+        0,
+    )
+    jobs_of_module: int = declare_setting(
+        "MCPIST_JOBS_OF_MODULE",
+        values.make_integer_parser(0, 1_000),
+        "a whole number from 0 to 1000",
+        "Jobs of one tenant with one module, so with one vendor, that run at the same time in all processes; 0 is half "
+        "of `MCPIST_JOBS_OF_TENANT`.",
+        0,
     )
     connections_per_address: int = declare_setting(
         "MCPIST_CONNECTIONS_PER_ADDRESS",

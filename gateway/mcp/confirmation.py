@@ -39,25 +39,14 @@ class FormConfirmations:
         if self.answered is None or self.answered.kind != FORM:
             return None
         response = _get_field(self.params.get("inputResponses"), FORM_KEY)
-        if response is None:
-            return None
-        has_agreed = _get_field(response, "action") == "accept"
-        has_ticked = _get_field(_get_field(response, "content"), FIELD) is True
-        outcome = ConfirmationOutcome.CONFIRMED if has_agreed and has_ticked else ConfirmationOutcome.DECLINED
-        return GivenAnswer(self.answered.digest, outcome)
+        return None if response is None else GivenAnswer(self.answered.digest, read_response(response))
 
     def build_request(self, question: ConfirmationQuestion) -> Result:
         """Build the result that has the client show the form."""
-        field = {"type": "boolean", "title": question.label, "default": False}
-        form = {
-            "mode": "form",
-            "message": question.message,
-            "requestedSchema": {"type": "object", "properties": {FIELD: field}, "required": [FIELD]},
-        }
         state = RequestState(FORM, compute_question_digest(question))
         return {
             "resultType": "input_required",
-            "inputRequests": {FORM_KEY: {"method": "elicitation/create", "params": form}},
+            "inputRequests": {FORM_KEY: build_form_request(question)},
             "requestState": self.sealer.seal(self.params, self.caller, state),
         }
 
@@ -87,6 +76,27 @@ class BatchConfirmations:
 
 
 IN_BATCH = BatchConfirmations()
+
+
+def build_form_request(question: ConfirmationQuestion) -> dict[str, Any]:
+    """Build the request that has the client show the form."""
+    field = {"type": "boolean", "title": question.label, "default": False}
+    schema = {"type": "object", "properties": {FIELD: field}, "required": [FIELD]}
+    form = {"mode": "form", "message": question.message, "requestedSchema": schema}
+    return {"method": "elicitation/create", "params": form}
+
+
+def read_response(response: object) -> ConfirmationOutcome:
+    """Read what the person said to the form. Anything but a ticked box that was sent off is no."""
+    has_agreed = _get_field(response, "action") == "accept"
+    has_ticked = _get_field(_get_field(response, "content"), FIELD) is True
+    return ConfirmationOutcome.CONFIRMED if has_agreed and has_ticked else ConfirmationOutcome.DECLINED
+
+
+def is_response(response: object) -> bool:
+    """Check whether something is an answer to a form (ElicitResult)."""
+    content = _get_field(response, "content")
+    return _get_field(response, "action") in ("accept", "decline", "cancel") and type(content) in (dict, type(None))
 
 
 def supports_forms(capabilities: object) -> bool:

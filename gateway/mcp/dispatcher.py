@@ -30,14 +30,14 @@ from gateway.mcp.revisions import (
     build_error_answer,
 )
 from gateway.mcp.settings import McpSettings
-from gateway.mcp.sse import EventStream
+from gateway.mcp.sse import EventStream, NotificationChannel
 from gateway.mcp.transport_context import TransportContext
 from gateway.mcp.version_negotiation import check_params, check_request, find_revision
 from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
-_WAITING_METHODS = frozenset({"tasks/result"})
+_WAITING_METHODS = frozenset({"tasks/result", "subscriptions/listen"})
 MAX_WAIT_SECONDS = 3_600.0
 """How much longer than a call a request may take that only waits: a job runs for an hour at most. It is kept alive on a
 stream meanwhile."""
@@ -117,6 +117,7 @@ class Dispatcher:
                     if method in _WAITING_METHODS:
                         context.deadline += MAX_WAIT_SECONDS
                         receive = request.receive
+                        context.channel = None if stream is None else NotificationChannel(stream, message.id)
                     with self._watch.watch(context.deadline, receive, stream, context.authority, id):
                         result = await handler(context, message.params)
                     if type(result) is not dict:

@@ -36,7 +36,7 @@ from gateway.mcp.http_validation import (
     check_host,
     check_single,
 )
-from gateway.mcp.interfaces import Admit, Authenticate, CallerCache, IsCurrent, Observe, TaskHandlers
+from gateway.mcp.interfaces import Admit, Authenticate, CallerCache, IsCurrent, Observe, TaskHandlers, TaskNews
 from gateway.mcp.jsonrpc import INVALID_REQUEST, JsonRpcMessage, MalformedJsonRpc, is_batch, parse_message
 from gateway.mcp.lifecycle import BuildInstructions
 from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
@@ -67,6 +67,10 @@ _log = logging.getLogger(__name__)
 
 def _is_always_current(_caller: object) -> bool:
     return True
+
+
+def _do_nothing() -> None:
+    pass
 
 
 def _get_no_key(_authorization: str) -> bytes:
@@ -102,6 +106,8 @@ class McpEndpoint:
 
     `create_cancellations` makes what cancels running requests; without it handshake clients cannot cancel any.
 
+    `task_news` tells handshake clients how their tasks stand, and `stop_waiting` has requests answer that wait.
+
     `handlers` maps methods such as ``tools/call`` to their handlers, and `task_handlers` those that only one revision
     has; what is advertised follows from them. `instructions` says what a caller's client may put before its model.
 
@@ -127,7 +133,10 @@ class McpEndpoint:
         turns: FairQueue | None = None,
         create_cancellations: Callable[[CallSupervisor], Cancellations] | None = None,
         task_handlers: TaskHandlers = NO_TASKS,
+        task_news: TaskNews | None = None,
+        stop_waiting: Callable[[], None] = _do_nothing,
     ) -> None:
+        self._stop_waiting = stop_waiting
         self._settings = settings
         self._max_body, self._body_timeout, self._max_depth = (
             settings.max_body,
@@ -159,7 +168,7 @@ class McpEndpoint:
         )
         self._tells_sessions = elicitation is not None
         self._notification_streams = (
-            NotificationStreams(elicitation, authenticate, load_connected_modules)
+            NotificationStreams(elicitation, authenticate, load_connected_modules, task_news)
             if elicitation and load_connected_modules
             else None
         )
@@ -173,7 +182,8 @@ class McpEndpoint:
         return len(self._watch)
 
     def end_streams(self) -> None:
-        """Close all notification streams: the process stops."""
+        """Close all notification streams, and let nobody wait for a task any longer: the process stops."""
+        self._stop_waiting()
         if self._notification_streams is not None:
             self._notification_streams.close()
 

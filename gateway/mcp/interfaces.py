@@ -1,7 +1,8 @@
 """Interfaces between the transport and the rest of the gateway."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from core.caller import Caller
 from gateway.mcp.request_context import Handler
@@ -25,6 +26,27 @@ class CallerCache(Protocol):
 
 TaskHandlers = Mapping[str, Mapping[str, Handler]]
 """Handlers of a revision's own, by its version: those of its tasks, and its way to call tools as tasks."""
+
+
+class TaskWatch(Protocol):
+    """What is new of the tasks that one client of one person has started."""
+
+    async def wait(self, timeout: float) -> bool:
+        """Wait until something may be new, but no longer than `timeout` seconds; return whether it may."""
+        ...
+
+    async def take_news(self, caller: Caller) -> Sequence[Mapping[str, Any]]:
+        """Take the tasks (parameters of ``notifications/tasks/status``) that stand otherwise than when told last."""
+        ...
+
+
+class TaskNews(Protocol):
+    """Changes of tasks, for streams that are open for long."""
+
+    def watch(self, caller: Caller) -> AbstractContextManager[TaskWatch]:
+        """Watch the tasks that the caller's client has started for them."""
+        ...
+
 
 # (caller) -> whether what is known of the caller still counts. Asked now and then while a call runs.
 IsCurrent = Callable[[Caller], bool]

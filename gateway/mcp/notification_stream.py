@@ -1,8 +1,8 @@
 """Open streams that notify a handshake client when the account it was asked to connect is connected
-([2025-11-25] Elicitation, Completion Notifications for URL Mode).
+([2025-11-25] Elicitation, Completion Notifications for URL Mode), and how its tasks stand ([2025-11-25] Tasks).
 
-Nothing has to be remembered for it, and any gateway serves any of them: what an elicitation is called follows from user
-and module, and what is connected now is compared with what was a moment ago.
+Nothing has to be remembered for the first, and any gateway serves any of them: what an elicitation is called follows
+from user and module, and what is connected now is compared with what was a moment ago.
 """
 
 import asyncio
@@ -10,20 +10,20 @@ import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 
-import orjson
-
 from core.caller import Caller
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.secret import Secret
 from gateway.mcp.call_supervisor import Receive
 from gateway.mcp.elicitation import Elicitor
-from gateway.mcp.interfaces import Authenticate
+from gateway.mcp.interfaces import Authenticate, TaskNews, TaskWatch
 from gateway.mcp.responses import ResponseWriter
-from gateway.mcp.sse import CONTENT_TYPE, STREAM_HEADERS, encode_event
+from gateway.mcp.sse import CONTENT_TYPE, FINISH_TIMEOUT, STREAM_HEADERS, encode_notification
 
 POLL_SECONDS = 0.5
 KEEP_ALIVE_SECONDS = 15.0
 MAX_STREAM_SECONDS = 600.0
+NEWS_SECONDS = 0.25
+"""Pause between two looks at changed tasks."""
 MAX_STREAMS = 1_000
 MAX_STREAMS_PER_CREDENTIAL = 8
 
@@ -36,11 +36,16 @@ class NotificationStreams:
     when its credential is no longer valid, and at :meth:`close`."""
 
     def __init__(
-        self, elicitation: Elicitor, authenticate: Authenticate, load_connected_modules: LoadConnectedModules
+        self,
+        elicitation: Elicitor,
+        authenticate: Authenticate,
+        load_connected_modules: LoadConnectedModules,
+        task_news: TaskNews | None = None,
     ) -> None:
         self._elicitation = elicitation
         self._authenticate = authenticate
         self._load_connected_modules = load_connected_modules
+        self._task_news = task_news
         self._streams: set[asyncio.Future[None]] = set()
         self._of_one: Counter[str] = Counter()
 
@@ -63,8 +68,13 @@ class NotificationStreams:
             try:
                 await reply.start(200, CONTENT_TYPE, STREAM_HEADERS)
                 await reply.send_chunk(b": listening\n\n")
-                with contextlib.suppress(MCPistError):  # the credential does not count any more
-                    await self._send_notifications(caller, authorization, address, reply, departure)
+                async with contextlib.AsyncExitStack() as stack:
+                    if self._task_news is not None:
+                        watch = stack.enter_context(self._task_news.watch(caller))
+                        telling = asyncio.create_task(_tell_news(watch, caller, reply, departure))
+                        stack.push_async_callback(_end, telling)
+                    with contextlib.suppress(MCPistError):  # the credential does not count any more
+                        await self._send_notifications(caller, authorization, address, reply, departure)
                 await reply.send_chunk(b"", last=True)
             finally:
                 departing.cancel()
@@ -123,7 +133,27 @@ async def _wait_for_departure(receive: Receive, departure: "asyncio.Future[None]
 
 
 def _build_completion_event(elicitation_id: str) -> bytes:
-    params = {"elicitationId": elicitation_id}
-    return encode_event(
-        orjson.dumps({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": params})
-    )
+    return encode_notification("notifications/elicitation/complete", {"elicitationId": elicitation_id})
+
+
+async def _tell_news(
+    watch: TaskWatch, caller: Caller, reply: ResponseWriter, departure: "asyncio.Future[None]"
+) -> None:
+    """Tell how the tasks stand as they change. A client that does not read has its stream ended."""
+    try:
+        while True:
+            if not await watch.wait(KEEP_ALIVE_SECONDS):
+                continue
+            with contextlib.suppress(Unavailable):
+                for task in await watch.take_news(caller):
+                    async with asyncio.timeout(FINISH_TIMEOUT):
+                        await reply.send_chunk(encode_notification("notifications/tasks/status", task))
+            await asyncio.sleep(NEWS_SECONDS)
+    except TimeoutError:
+        if not departure.done():
+            departure.set_result(None)
+
+
+async def _end(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.wait([task])

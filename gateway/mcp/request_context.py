@@ -82,15 +82,34 @@ class Confirmations(Protocol):
         ...
 
 
+class Channel(Protocol):
+    """Open answer of a request that waits: a way for notifications before its response. `request_id` is that of the
+    JSON-RPC request, as JSON."""
+
+    @property
+    def request_id(self) -> bytes: ...
+
+    async def send(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification.
+
+        Raises:
+            gateway.mcp.errors.ClientDisconnected: the client does not read.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Deferral:
     """How work that outlives its request is answered: it becomes a job. Without `describe_job` the request waits for
     its end for a while, else the job is described at once. `always`: not only asynchronous tools become jobs.
-    `lifetime` is how long the client wants the result to be kept."""
+    `lifetime` is how long the client wants the result to be kept. `can_answer`: the client can answer questions of the
+    job while it is described as a task. `batches`: a batch becomes a job whatever its steps are."""
 
     describe_job: Callable[[Job], Result] | None = None
     always: bool = False
     lifetime: timedelta | None = None
+    can_answer: bool = False
+    batches: bool = False
 
 
 WAIT_FOR_JOB = Deferral()
@@ -112,7 +131,8 @@ class RequestContext(msgspec.Struct, eq=False):
     `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
     process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `meta` is the `_meta`
     of the request, unchecked. `max_tokens` is what the call says of the size of its result; 0 where it says nothing.
-    What is kept of a larger one is kept until `keep_until` at least.
+    What is kept of a larger one is kept until `keep_until` at least. `channel` is there for requests that wait for
+    something, from clients that read a stream.
     """
 
     authority: Authority
@@ -133,6 +153,7 @@ class RequestContext(msgspec.Struct, eq=False):
     meta: Mapping[str, Any] = NO_META
     max_tokens: int = 0
     keep_until: datetime | None = None
+    channel: Channel | None = None
 
     @property
     def caller(self) -> Caller:

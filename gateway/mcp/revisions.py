@@ -55,7 +55,7 @@ class Revision:
     addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides;
     `has_url_elicitation` whether a call may have the person behind the client open a page, `structured` whether a
     result has a structured part; `task_methods` are its methods for tasks, by the core of the protocol or by the
-    extension."""
+    extension, and to listen for their changes."""
 
     version: str
     modern: bool
@@ -165,7 +165,7 @@ REVISIONS: Mapping[str, Revision] = {
             error_codes={RESOURCE_NOT_FOUND: -32602},
             transforms={"tools/list": _drop_tool_fields("execution")},
             has_url_elicitation=True,
-            task_methods=frozenset({"tasks/get", "tasks/update", "tasks/cancel"}),
+            task_methods=frozenset({"tasks/get", "tasks/update", "tasks/cancel", "subscriptions/listen"}),
         ),
         _build_legacy_revision(
             "2025-11-25",

@@ -5,8 +5,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import orjson
 
+from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.responses import ResponseWriter
 
 CONTENT_TYPE = b"text/event-stream"
@@ -51,7 +53,7 @@ class EventStream:
             params["total"] = total
         if message and self._with_message:
             params["message"] = message
-        self._waiting = _encode_notification("notifications/progress", params)
+        self._waiting = encode_notification("notifications/progress", params)
         now = self._clock()
         if self._late is not None or self._timer is not None:
             return
@@ -64,10 +66,13 @@ class EventStream:
         """Send another notification.
 
         Raises:
-            TimeoutError: the client does not read.
+            ClientDisconnected: the client does not read.
         """
-        async with asyncio.timeout(FINISH_TIMEOUT):
-            await self._send(_encode_notification(method, params))
+        try:
+            async with asyncio.timeout(FINISH_TIMEOUT):
+                await self._send(encode_notification(method, params))
+        except TimeoutError:
+            raise ClientDisconnected from None
 
     async def ping(self) -> None:
         """Send a comment, so that no proxy takes the connection for dead."""
@@ -116,5 +121,21 @@ class EventStream:
         await self._reply.send_chunk(data)
 
 
-def _encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
+class NotificationChannel(msgspec.Struct, frozen=True, eq=False):
+    """Implements :class:`gateway.mcp.request_context.Channel` on the stream of one request."""
+
+    stream: EventStream
+    request_id: bytes
+
+    async def send(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification before the response.
+
+        Raises:
+            ClientDisconnected: the client does not read.
+        """
+        await self.stream.notify(method, params)
+
+
+def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
+    """Encode a notification as one event."""
     return encode_event(orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params}))

@@ -76,7 +76,9 @@ class BatchTool:
         if dry_run:
             return _build_result(report_plan(plan))
         if self._jobs is not None and (work := self._build_work(request, commands, plan)) is not None:
-            return await self._jobs.run(request, work)
+            result = await self._jobs.run_batch(request, work)
+            if result is not None:
+                return result
         outputs = sum(planned.step.output for planned in plan.steps)
         share = max(LEAST_RESULT_TOKENS, choose_budget(request) // max(1, outputs))
         request.turn.release()  # its steps have their own
@@ -93,15 +95,32 @@ class BatchTool:
         outcome = replace(outcome, steps=tuple(await self._limiter.limit_steps(request, steps, outcome.steps)))
         return _build_result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
 
+    async def plan_work(self, request: RequestContext, commands: Any) -> DeferredWork:
+        """Check a batch that is to run at a later time.
+
+        Raises:
+            ToolError: it would not run; the text says all that is wrong.
+            gateway.mcp.errors.InsufficientScope: the credential lacks the scope of a permitted tool.
+        """
+        plan = await self._make_plan(request, commands)
+        if not isinstance(plan, Plan):
+            raise ToolError(report_problems(plan).text)
+        if plan.handles:
+            raise ToolError("a kept result is gone by the time this runs: no step can refer to one")
+        return self._describe_work(request, commands, plan)
+
     def _build_work(self, request: RequestContext, commands: Any, plan: Plan) -> DeferredWork | None:
-        """Build the work of a batch that becomes a job: one with an asynchronous tool, or that the client wants so."""
-        if request.deferral is None:
+        """Build the work of a batch that becomes a job: one with an asynchronous tool, or whose client has it so."""
+        deferral = request.deferral
+        if deferral is None:
             return None
+        work = self._describe_work(request, commands, plan)
+        return work if work.is_async or deferral.always or deferral.batches else None
+
+    def _describe_work(self, request: RequestContext, commands: Any, plan: Plan) -> DeferredWork:
         view = self._sieve.get_view(request.caller)
         found = [view.find(planned.step.module, planned.step.tool_name) for planned in plan.steps]
         tools = [tool for tool in found if tool is not None]
-        if not request.deferral.always and not any(tool.is_async for tool in tools):
-            return None
         return DeferredWork(BATCH, {"commands": commands}, tools, f"Batch of {len(plan.steps)} steps")
 
     async def _make_plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[BatchProblem]:

@@ -50,10 +50,12 @@ class MetaTools:
         self._vendors = vendors
         self._jobs = jobs
         self._limiter = ResultLimiter(sieve, results)
+        batch = BatchTool(sieve, runner, vendors, results, self._limiter, jobs)
+        self.plan_batch = batch.plan_work
         self._tools: Mapping[str, MetaTool] = {
             "get_module_schema": self._get_module_schema,
             "call": self._call,
-            "batch": BatchTool(sieve, runner, vendors, results, self._limiter, jobs).run,
+            "batch": batch.run,
         }
 
     def get_handlers(self) -> dict[str, Handler]:

@@ -10,7 +10,7 @@ import msgspec
 from core.errors import MCPistError
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
-from gateway.mcp.request_context import Deferral, Handler, Params, ProtocolError, RequestContext, Result
+from gateway.mcp.request_context import Channel, Deferral, Handler, Params, ProtocolError, RequestContext, Result
 from gateway.tasks.own_jobs import OwnJobs, parse_id
 from gateway.tasks.task_form import (
     POLL_MILLISECONDS,
@@ -18,15 +18,18 @@ from gateway.tasks.task_form import (
     describe_status,
     describe_times,
     get_task_id,
+    is_news,
     require_job,
 )
 from jobs.job import Job, JobState
 
+STATUS_METHOD = "notifications/tasks/status"
 RELATED_TASK = "io.modelcontextprotocol/related-task"
 PAGE_SIZE = 50
 ANSWER_MARGIN_SECONDS = 5.0
 """Seconds before the end of `tasks/result` by which it says that the task still works."""
 STILL_WORKING = "the task still works; ask again"
+ASKED_ELSEWHERE = "the task waits for the user's answer, which the client that started it asks for"
 _MAX_MILLISECONDS = 10**15
 _NO_TTL = object()
 _NO_TASK_TOOLS = frozenset({"get_module_schema"})
@@ -70,7 +73,7 @@ class CoreTasks:
         """
         if params["name"] in _NO_TASK_TOOLS:
             raise ProtocolError(METHOD_NOT_FOUND, f"Method not found: {params['name']} does not run as a task")
-        deferral = Deferral(lambda job: {"task": _describe_task(job)}, always=True, lifetime=_parse_ttl(params["task"]))
+        deferral = Deferral(lambda job: {"task": describe_task(job)}, always=True, lifetime=_parse_ttl(params["task"]))
         try:
             result = await self._call_tool(msgspec.structs.replace(request, deferral=deferral), params)
         except (Unauthenticated, InsufficientScope):
@@ -82,7 +85,7 @@ class CoreTasks:
         return result
 
     async def _get_task(self, request: RequestContext, params: Params) -> Result:
-        return _describe_task(require_job(await self._jobs.find(request.caller, get_task_id(params))))
+        return describe_task(require_job(await self._jobs.find(request.caller, get_task_id(params))))
 
     async def _get_result(self, request: RequestContext, params: Params) -> Result:
         """Wait for the end of a task, and return what its call would have returned.
@@ -93,11 +96,15 @@ class CoreTasks:
         job = require_job(await self._jobs.find(request.caller, get_task_id(params)))
         request.turn.release()
         if not _is_cancelled(job):
-            job = require_job(await self._jobs.wait_for_end(request, job, request.deadline - ANSWER_MARGIN_SECONDS))
+            tell = None if request.channel is None else StatusTeller(request.channel, job).tell
+            end = request.deadline - ANSWER_MARGIN_SECONDS
+            job = require_job(await self._jobs.wait_for_end(request, job, end, tell))
         if request.authority.ended:
             raise ProtocolError(INTERNAL_ERROR, f"the result is withheld: {request.authority.ended}")
         if _is_cancelled(job):
             raise ProtocolError(INTERNAL_ERROR, "the task was cancelled")
+        if job.awaits_input:
+            raise ProtocolError(INTERNAL_ERROR, ASKED_ELSEWHERE)
         if not job.state.is_final:
             raise ProtocolError(INTERNAL_ERROR, STILL_WORKING)
         answer = await self._jobs.load_answer(request.caller, job)
@@ -108,7 +115,7 @@ class CoreTasks:
     async def _list_tasks(self, request: RequestContext, params: Params) -> Result:
         before = _parse_cursor(params.get("cursor"))
         jobs = await self._jobs.list(request.caller, before=before, limit=PAGE_SIZE + 1)
-        page: Result = {"tasks": [_describe_task(job) for job in jobs[:PAGE_SIZE]]}
+        page: Result = {"tasks": [describe_task(job) for job in jobs[:PAGE_SIZE]]}
         return {**page, "nextCursor": str(jobs[PAGE_SIZE - 1].id)} if len(jobs) > PAGE_SIZE else page
 
     async def _cancel_task(self, request: RequestContext, params: Params) -> Result:
@@ -119,17 +126,37 @@ class CoreTasks:
         """
         task_id = get_task_id(params)
         before = require_job(await self._jobs.find(request.caller, task_id))
-        if before.state.is_final or before.is_cancel_requested:
-            status = _describe_task(before)["status"]
+        if before.has_ended or before.is_cancel_requested:
+            status = describe_task(before)["status"]
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: the task has ended already: {status}")
         job = require_job(await self._jobs.cancel(request.caller, task_id))
         if not _is_cancelled(job):  # it has ended in between
             raise ProtocolError(INVALID_PARAMS, "Invalid params: the task has ended already")
-        return _describe_task(job)
+        return describe_task(job)
 
 
-def _describe_task(job: Job) -> Result:
-    status = "cancelled" if _is_cancelled(job) else _STATUSES[job.state]
+class StatusTeller:
+    """Tells the client that waits for a task's result how the task stands."""
+
+    def __init__(self, channel: Channel, job: Job) -> None:
+        self._channel = channel
+        self._told = describe_task(job)
+
+    async def tell(self, job: Job) -> None:
+        """Tell how the task stands now, unless that was told.
+
+        Raises:
+            gateway.mcp.errors.ClientDisconnected: the client does not read.
+        """
+        task = describe_task(job)
+        if is_news(task, self._told):
+            self._told = task
+            await self._channel.send(STATUS_METHOD, task)
+
+
+def describe_task(job: Job) -> Result:
+    """Describe a task as its client sees it."""
+    status = "input_required" if job.awaits_input else "cancelled" if _is_cancelled(job) else _STATUSES[job.state]
     return {
         "taskId": str(job.id),
         "status": status,

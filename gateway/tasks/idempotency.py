@@ -10,6 +10,11 @@ IDEMPOTENCY_META = "mcpist/idempotencyKey"
 MAX_KEY = 200
 
 
+def has_idempotency_key(request: RequestContext) -> bool:
+    """Check whether the call can be repeated, and finds its job then."""
+    return IDEMPOTENCY_META in request.meta
+
+
 def compute_idempotency_key(request: RequestContext, given: GivenAnswer | None) -> str | None:
     """Compute the key of the caller's client and this call; None where the request has none.
 

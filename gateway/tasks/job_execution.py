@@ -2,12 +2,11 @@
 would have had."""
 
 import asyncio
-import contextlib
 from functools import partial
 
 import msgspec
 
-from broker.interface import MandateBroker, MandateReference
+from broker.interface import MandateReference
 from core.errors import MCPistError, Unavailable
 from gateway.auth.mandate_callers import MandateAuthenticator
 from gateway.change_tracker import ChangeTracker
@@ -50,14 +49,12 @@ class CallJobHandler:
         self,
         call_tool: Handler,
         authenticator: MandateAuthenticator,
-        mandates: MandateBroker,
         supervisor: CallSupervisor,
         *,
         max_seconds: float,
     ) -> None:
         self._call_tool = call_tool
         self._authenticator = authenticator
-        self._mandates = mandates
         self._supervisor = supervisor
         self._max_seconds = max_seconds
 
@@ -82,18 +79,13 @@ class CallJobHandler:
         request = self._build_context(job, call, authority, reference, report)
         return await _run_uncut(asyncio.create_task(self._run_call(request, call), name="job call"), authority)
 
-    async def end(self, job: Job) -> None:
-        """End the mandate of a job that has ended; that of a schedule goes on."""
-        if job.mandate_id is not None and job.schedule_id is None:
-            with contextlib.suppress(Unavailable):  # it ends by itself, later
-                await self._mandates.end_mandate(MandateReference(job.mandate_id, job.id))
-
     async def _run_call(self, request: RequestContext, call: StoredCall) -> JobOutcome:
         try:
             return _build_outcome(call, await self._run_handler(request, call))
         except QuestionAsked as asked:
             result = build_error_result(f"{NOT_ASKED}; {asked.question.instead or asked.question.message}")
-            return JobOutcome(encode_answer(call.tools, result, asked.question), JobState.FAILED)
+            error = JobError.INPUT_REQUIRED if call.may_answer else JobError.NONE
+            return JobOutcome(encode_answer(call.tools, result, asked.question), JobState.FAILED, error)
 
     async def _run_handler(self, request: RequestContext, call: StoredCall) -> Result:
         try:

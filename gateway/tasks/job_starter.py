@@ -7,32 +7,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
+
+import msgspec
 
 from broker.interface import CredentialRefusal, Mandate, MandateBroker, MandatePurpose, MandateRequest, RefusalReason
-from core.errors import MCPistError, Unavailable
+from core.errors import LimitReached, MCPistError, Unavailable
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.mcp.request_context import ConfirmationQuestion, RequestContext, Result
+from gateway.mcp.confirmation import compute_question_digest
+from gateway.mcp.request_context import RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
-from gateway.tasks.idempotency import compute_idempotency_key
-from gateway.tasks.own_jobs import OwnJobs
+from gateway.tasks.idempotency import compute_idempotency_key, has_idempotency_key
+from gateway.tasks.own_jobs import UNREADABLE, OwnJobs, get_client
 from gateway.tasks.stored_call import StoredCall, encode_call
 from gateway.tasks.task_form import describe_waiting
-from jobs.job import MAX_TITLE, Job, NewJob
+from jobs.job import MANDATE_LIFETIME, MAX_TITLE, Job, JobState, NewJob, ToolNames
 from jobs.queue import JobQueue
+from modules.kit import ConfirmationOutcome
 
 CALL, BATCH = "call", "batch"
 """The kinds of these jobs, for each of which a worker has the same handler."""
 DEFAULT_LIFETIME = timedelta(hours=1)
 MIN_LIFETIME, MAX_LIFETIME = timedelta(minutes=1), timedelta(days=7)
 """How long a result may be kept. What a client asks for is moved into these limits, and it is told."""
-MANDATE_LIFETIME = timedelta(hours=24)
-"""The latest end of a job, which may wait for its turn; its mandate ends with it."""
 MAX_ATTEMPTS = 3
 ASKING_SECONDS = 5.0
 """Seconds that a call waits before it answers with a task, where the tool may ask the person something first."""
+SHORT_SECONDS = 5.0
+"""Seconds that a call waits for a batch which need not be a job: one that ends by then is answered with its result."""
 ANSWER_MARGIN_SECONDS = 2.0
 """Seconds before a call's own deadline by which it answers that its job goes on."""
 TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
@@ -50,6 +54,11 @@ class DeferredWork:
     arguments: dict[str, Any]
     tools: Sequence[CatalogueTool]
     title: str
+
+    @property
+    def is_async(self) -> bool:
+        """Check whether it has to be a job: one of its tools may take longer than a call."""
+        return any(tool.is_async for tool in self.tools)
 
 
 def build_call_work(tool: CatalogueTool, params: dict[str, Any]) -> DeferredWork:
@@ -85,28 +94,82 @@ class JobStarter:
             core.errors.LimitReached: too many jobs wait.
             core.errors.Unavailable: broker or database are away.
         """
+        job = await self._start(request, work)
+        return await self._answer_call(request, work, job) if isinstance(job, Job) else build_error_result(job)
+
+    async def _answer_call(self, request: RequestContext, work: DeferredWork, job: Job) -> Result:
         deferral = request.deferral
         assert deferral is not None
-        request.turn.release()
-        lifetime = DEFAULT_LIFETIME if deferral.lifetime is None else deferral.lifetime
-        job = await self._start(request, work, min(max(lifetime, MIN_LIFETIME), MAX_LIFETIME))
-        if not isinstance(job, Job):
-            return build_error_result(job)
         if deferral.describe_job is None:
             result = await self._wait(request, job, self._patience)
             return result or _build_waiting_result(await self._jobs.find(request.caller, str(job.id)) or job, request)
         # What the tool asks the person is asked before its task is told of (SEP-2663, Task Creation).
-        result = await self._wait(request, job, ASKING_SECONDS) if request.confirmations is not None else None
+        seconds = 0.0 if request.confirmations is None else ASKING_SECONDS
+        if not (work.is_async or deferral.always):
+            seconds = SHORT_SECONDS
+        result = await self._wait(request, job, seconds) if seconds else None
         return result or deferral.describe_job(job)
+
+    async def run_batch(self, request: RequestContext, work: DeferredWork) -> Result | None:
+        """Do the same for a batch; None where it is to be run in its call: it need not be a job, and cannot become one.
+
+        Raises:
+            core.errors.LimitReached, core.errors.Unavailable: as from :meth:`run`.
+        """
+        deferral = request.deferral
+        assert deferral is not None
+        if work.is_async or deferral.always:
+            return await self.run(request, work)
+        if all(tool.module in self._jobs.get_view(request.caller).built_in for tool in work.tools):
+            return None
+        try:
+            job = await self._start(request, work)
+        except LimitReached:  # so many jobs wait that this one was not added
+            job = ""
+        if isinstance(job, Job) and not await self._takes_back(request, job):
+            return await self._answer_call(request, work, job)
+        request.turn.resume()
+        return None
+
+    async def _takes_back(self, request: RequestContext, job: Job) -> bool:
+        """Take a job back that no worker is there for; False where one may have begun it."""
+        if not job.lacks_worker or has_idempotency_key(request):
+            return False
+        cancelled = await self._jobs.cancel(request.caller, str(job.id))
+        return cancelled is not None and cancelled.state is JobState.CANCELLED and cancelled.started_at is None
+
+    async def answer(self, request: RequestContext, job: Job, outcome: ConfirmationOutcome) -> str:
+        """Run a job anew that awaits input, in the presence of its person and with what they said; the text of an
+        error where that is not possible. An answer that comes too late changes nothing."""
+        answer = await self._jobs.load_answer(request.caller, job)
+        if isinstance(answer, str):
+            return answer
+        call = await self._jobs.load_call(job)
+        if call is None or answer.question is None:
+            return UNREADABLE
+        if not isinstance(subject := request.subject, Secret):
+            return NO_SUBJECT
+        mandate = await self._create_mandate(subject, job.id, job.title, call.tools)
+        if isinstance(mandate, CredentialRefusal):
+            current = await self._jobs.find(request.caller, str(job.id))
+            return explain_refusal(mandate) if current == job else ""
+        digest = compute_question_digest(answer.question.build_question())
+        answered = msgspec.structs.replace(call, answered=digest.hex(), outcome=outcome.value)
+        if not await self._queue.answer_job(job, encode_call(answered), mandate.id):
+            current = await self._jobs.find(request.caller, str(job.id))
+            if current is None or current.mandate_id != mandate.id:  # else it is that of an answer that came first
+                await self._end_mandate(mandate)
+        return ""
 
     async def _wait(self, request: RequestContext, job: Job, seconds: float) -> Result | None:
         """Wait for a job, and return what its call would have returned; None where that is still to come. A client that
-        gives the call up meanwhile gives up the job, which it has not been told of."""
+        gives the call up meanwhile gives up the job, which it has not been told of; unless it can come back to it, by
+        the call's idempotency key."""
         end = min(asyncio.get_running_loop().time() + seconds, request.deadline - ANSWER_MARGIN_SECONDS)
         try:
             current = await self._jobs.wait_for_end(request, job, end)
         except asyncio.CancelledError:
-            if request.authority.is_given_up:
+            if request.authority.is_given_up and not has_idempotency_key(request):
                 with contextlib.suppress(MCPistError):  # the database is away
                     await self._jobs.cancel(request.caller, str(job.id))
             raise
@@ -118,12 +181,29 @@ class JobStarter:
         if isinstance(answer, str):
             return build_error_result(answer)
         if answer.question is not None and request.confirmations is not None:
-            asked = answer.question
-            return request.confirmations.build_request(ConfirmationQuestion(asked.message, asked.label, asked.instead))
+            if current.awaits_input and not has_idempotency_key(request):
+                await self._jobs.withdraw(current)  # the call is made again, and becomes another job
+            return request.confirmations.build_request(answer.question.build_question())
         return answer.build_result()
 
-    async def _start(self, request: RequestContext, work: DeferredWork, lifetime: timedelta) -> Job | str:
+    async def _create_mandate(
+        self, subject: Secret, job_id: UUID, title: str, tools: ToolNames
+    ) -> Mandate | CredentialRefusal:
+        end = self._now() + MANDATE_LIFETIME
+        return await self._mandates.create_mandate(
+            MandateRequest(subject, MandatePurpose.JOB, job_id, title, tools, end)
+        )
+
+    async def _end_mandate(self, mandate: Mandate) -> None:
+        with contextlib.suppress(Unavailable):
+            await asyncio.shield(self._mandates.end_mandate(mandate.reference))
+
+    async def _start(self, request: RequestContext, work: DeferredWork) -> Job | str:
         """Start a job; the text of an error where that is not possible."""
+        deferral = request.deferral
+        assert deferral is not None
+        request.turn.release()
+        lifetime = DEFAULT_LIFETIME if deferral.lifetime is None else deferral.lifetime
         if not isinstance(subject := request.subject, Secret):
             return NO_SUBJECT
         built_in = self._jobs.get_view(request.caller).built_in
@@ -133,9 +213,7 @@ class JobStarter:
         given = None if request.confirmations is None else request.confirmations.get_given_answer()
         key = compute_idempotency_key(request, given)
         job_id, title = uuid4(), work.title[:MAX_TITLE]
-        mandate = await self._mandates.create_mandate(
-            MandateRequest(subject, MandatePurpose.JOB, job_id, title, tools, self._now() + MANDATE_LIFETIME)
-        )
+        mandate = await self._create_mandate(subject, job_id, title, tools)
         if isinstance(mandate, CredentialRefusal):
             return explain_refusal(mandate)
         module, tool = tools[0] if work.kind == CALL else ("", "")
@@ -150,6 +228,7 @@ class JobStarter:
             may_ask=request.confirmations is not None,
             answered="" if given is None else given.digest.hex(),
             outcome="" if given is None else given.outcome,
+            may_answer=deferral.can_answer and request.confirmations is not None,
         )
         credential = request.caller.credential
         job = NewJob(
@@ -161,11 +240,12 @@ class JobStarter:
             tool,
             title,
             encode_call(call),
-            lifetime=lifetime,
+            lifetime=min(max(lifetime, MIN_LIFETIME), MAX_LIFETIME),
             max_attempts=MAX_ATTEMPTS if all(may_run_twice(one) for one in work.tools) else 1,
             mandate_id=mandate.id,
             idempotency_key=key,
-            client=credential.client or credential.id,
+            client=get_client(request.caller),
+            tools=tools,
         )
         return await self._enqueue(job, mandate)
 
@@ -174,15 +254,11 @@ class JobStarter:
             job = await self._queue.enqueue(new)
         except BaseException:
             # Nobody was told of the job. Where it was added none the less, it ends without its mandate.
-            await self._end(mandate)
+            await self._end_mandate(mandate)
             raise
         if job.id != new.id:  # the one that the same call has made before
-            await self._end(mandate)
+            await self._end_mandate(mandate)
         return job
-
-    async def _end(self, mandate: Mandate) -> None:
-        with contextlib.suppress(Unavailable):
-            await asyncio.shield(self._mandates.end_mandate(mandate.reference))
 
 
 def may_run_twice(tool: CatalogueTool) -> bool:

@@ -4,9 +4,7 @@ import msgspec
 import orjson
 
 from gateway.mcp.request_context import ConfirmationQuestion, Params, Result
-
-ToolNames = tuple[tuple[str, str], ...]
-"""(module, tool) of every tool that a job runs, by the tools' own names."""
+from jobs.job import ToolNames
 
 
 class StoredCall(msgspec.Struct, frozen=True, eq=False):
@@ -14,7 +12,7 @@ class StoredCall(msgspec.Struct, frozen=True, eq=False):
     :class:`gateway.mcp.request_context.RequestContext`.
 
     `may_ask`: somebody waits who can ask the person. `answered` is the digest (hexadecimal) of a question that they
-    were asked before, and `outcome` what they said."""
+    were asked before, and `outcome` what they said. `may_answer`: they can be asked while the job is a task."""
 
     name: str
     arguments: Params
@@ -26,6 +24,7 @@ class StoredCall(msgspec.Struct, frozen=True, eq=False):
     may_ask: bool = False
     answered: str = ""
     outcome: str = ""
+    may_answer: bool = False
 
 
 class StoredQuestion(msgspec.Struct, frozen=True):
@@ -35,6 +34,10 @@ class StoredQuestion(msgspec.Struct, frozen=True):
     message: str
     label: str
     instead: str
+
+    def build_question(self) -> ConfirmationQuestion:
+        """Build the question anew."""
+        return ConfirmationQuestion(self.message, self.label, self.instead)
 
 
 class StoredAnswer(msgspec.Struct, frozen=True, eq=False):

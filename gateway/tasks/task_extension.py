@@ -1,12 +1,13 @@
 """Tasks by the extension `io.modelcontextprotocol/tasks` of 2026-07-28 (SEP-2663): the server decides which calls
 become tasks, for clients that declare the extension in the request."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 import msgspec
 import orjson
 
+from gateway.mcp.confirmation import FORM_KEY, build_form_request, is_response, read_response, supports_forms
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from gateway.mcp.lifecycle import TASKS_EXTENSION
 from gateway.mcp.request_context import Deferral, Handler, Params, ProtocolError, RequestContext, Result
@@ -20,18 +21,26 @@ from gateway.tasks.task_form import (
     get_task_id,
     require_job,
 )
+from gateway.tasks.task_subscriptions import TaskSubscriptions
 from jobs.job import Job, JobState
+from modules.kit import ConfirmationOutcome
 
 _REQUIRED: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}
+_FORMS_REQUIRED: dict[str, Any] = {"requiredCapabilities": {"elicitation": {"form": {}}}}
 _COMPLETE = orjson.Fragment(b'"complete"')
 
 
-class TaskExtension:
-    """Handlers of the revision 2026-07-28. `call_tool` is the handler of calls that are no tasks."""
+AnswerJob = Callable[[RequestContext, Job, ConfirmationOutcome], Awaitable[str]]
 
-    def __init__(self, jobs: OwnJobs, call_tool: Handler) -> None:
+
+class TaskExtension:
+    """Handlers of the revision 2026-07-28. `call_tool` is the handler of calls that are no tasks, and
+    `answer_job` runs a job anew with what its person said; it returns the text of an error."""
+
+    def __init__(self, jobs: OwnJobs, call_tool: Handler, answer_job: AnswerJob) -> None:
         self._jobs = jobs
         self._call_tool = call_tool
+        self._answer_job = answer_job
 
     def get_handlers(self) -> Mapping[str, Handler]:
         """Return the handlers by method."""
@@ -40,6 +49,7 @@ class TaskExtension:
             "tasks/get": self._get_task,
             "tasks/update": self._update_task,
             "tasks/cancel": self._cancel_task,
+            "subscriptions/listen": TaskSubscriptions(self._jobs, self._describe, _require_extension).listen,
         }
 
     def _handle_call(self, request: RequestContext, params: Params) -> Any:
@@ -50,6 +60,14 @@ class TaskExtension:
     async def _get_task(self, request: RequestContext, params: Params) -> Result:
         _require_extension(params)
         job = require_job(await self._jobs.find(request.caller, get_task_id(params)))
+        return await self._describe(request, params, job)
+
+    async def _describe(self, request: RequestContext, params: Params, job: Job) -> Result:
+        """Describe a task with what it has for its client.
+
+        Raises:
+            ProtocolError: it has a question, and the client cannot ask it.
+        """
         if not job.state.is_final:
             return _describe_task(job, "working")
         if job.state is JobState.CANCELLED:
@@ -57,14 +75,35 @@ class TaskExtension:
         answer = await self._jobs.load_answer(request.caller, job)
         if isinstance(answer, str):
             return {**_describe_task(job, "failed"), "error": {"code": INTERNAL_ERROR, "message": answer}}
+        if job.awaits_input and answer.question is not None:
+            if not supports_forms(params["_meta"][CAPABILITIES_KEY]):
+                text = "Missing required client capability: elicitation by forms; the task has a question"
+                raise ProtocolError(MISSING_CAPABILITY, text, _FORMS_REQUIRED)
+            requests = {_get_key(job): build_form_request(answer.question.build_question())}
+            return {**_describe_task(job, "input_required"), "inputRequests": requests}
         return {**_describe_task(job, "completed"), "result": {"resultType": _COMPLETE, **answer.build_result()}}
 
     async def _update_task(self, request: RequestContext, params: Params) -> Result:
-        """Acknowledge answers to questions of a task; no task of ours asks any, so all of them are of the past."""
+        """Have a task go on with the answer to its question. Answers to others, which are of the past or were never
+        asked, are acknowledged and change nothing (SEP-2663, Task Update Requests).
+
+        Raises:
+            ProtocolError: there is no such task, the answer is none, or the task cannot go on.
+        """
         _require_extension(params)
-        if type(params.get("inputResponses")) is not dict:
+        responses = params.get("inputResponses")
+        if type(responses) is not dict:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: inputResponses must be an object")
-        require_job(await self._jobs.find(request.caller, get_task_id(params)))
+        job = require_job(await self._jobs.find(request.caller, get_task_id(params)))
+        given = cast("dict[str, Any]", responses)
+        if not job.awaits_input or _get_key(job) not in given:
+            return {}
+        response = given[_get_key(job)]
+        if not is_response(response):
+            text = "Invalid params: an answer has an action (accept, decline or cancel), and content where it accepts"
+            raise ProtocolError(INVALID_PARAMS, text)
+        if refusal := await self._answer_job(request, job, read_response(response)):
+            raise ProtocolError(INTERNAL_ERROR, refusal)
         return {}
 
     async def _cancel_task(self, request: RequestContext, params: Params) -> Result:
@@ -88,7 +127,12 @@ def _describe_created(job: Job) -> Result:
     return {"resultType": "task", **_describe_task(job, "working")}
 
 
-_AS_TASK = Deferral(_describe_created)
+def _get_key(job: Job) -> str:
+    """Return the key of a task's question, which no other question of the task has had."""
+    return f"{FORM_KEY}-{job.attempt}"
+
+
+_AS_TASK = Deferral(_describe_created, can_answer=True, batches=True)
 
 
 def _declares_extension(params: Params) -> bool:

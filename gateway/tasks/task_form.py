@@ -1,5 +1,6 @@
 """What both forms of tasks have in common: times, the words of a state, and refusals."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -9,8 +10,12 @@ from gateway.tasks.own_jobs import explain_missing_answer
 from jobs.job import Job, JobState
 
 POLL_MILLISECONDS = 1_000
+NEWS = ("status", "statusMessage", "inputRequests")
+"""What of a task its client is told when it changes."""
+ENDED = frozenset({"completed", "failed", "cancelled"})
 NO_SUCH_TASK = "Invalid params: there is no such task; it was never yours, or its time to live is over"
 """One text for a task of somebody else, one that is gone, and a made-up one."""
+_ASKS = "the user has to be asked first; nothing was done yet"
 _QUEUED = "waiting for its turn"
 NO_WORKER = "it waits until a worker runs: none does now, and the administrator can start one"
 
@@ -38,6 +43,12 @@ def require_job(job: Job | None) -> Job:
     return job
 
 
+def is_news(task: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """Check whether the client of a task that was told `told` last has to be told `task`. An end is told once, although
+    what a person reads of it may still change."""
+    return told["status"] not in ENDED and any(task.get(field) != told.get(field) for field in NEWS)
+
+
 def describe_times(job: Job) -> dict[str, Any]:
     """Describe when a task began and was last changed (ISO 8601)."""
     return {"createdAt": _format_time(job.created_at), "lastUpdatedAt": _format_time(job.updated_at)}
@@ -52,6 +63,8 @@ def describe_status(job: Job) -> dict[str, str]:
     """Describe what a person or model may read about the state; nothing where there is nothing to say."""
     if job.state is JobState.SUCCEEDED:
         return {}
+    if job.awaits_input:
+        return {"statusMessage": _ASKS}
     if job.state.is_final:
         message = explain_missing_answer(job) if job.error or job.state is not JobState.FAILED else ""
     else:

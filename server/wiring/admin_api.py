@@ -13,6 +13,7 @@ from broker.api.authentication import ApiAuthenticator
 from broker.api.deployment_dependencies import DeploymentDependencies
 from broker.api.deployment_section import build_deployment_section
 from broker.api.identity_dependencies import IdentityDependencies
+from broker.api.job_retries import LocalJobRetries
 from broker.api.routers import build_connect_section as connections
 from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
 from broker.authorization_server.client_trust import ClientTrustAdministration
@@ -85,7 +86,10 @@ def build_admin_api(
     statuses = UserConnections(
         connect.database, connect.connection_health, connect.available_services, connect.public_url
     )
-    return control_plane.build_api(security, zone.database, connect.account_revoker, statuses, sections, release)
+    retries = LocalJobRetries(security.authenticate, zone.mandate_service)
+    return control_plane.build_api(
+        security, zone.database, connect.account_revoker, statuses, retries, sections, release
+    )
 
 
 def _build_security(

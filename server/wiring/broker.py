@@ -80,6 +80,7 @@ class BrokerRuntime:
     stored_http: JsonDocumentFetcher
     client_trust: ClientTrustReader
     mandates: Mandates
+    mandate_service: MandateService
 
 
 @contextlib.asynccontextmanager
@@ -169,6 +170,7 @@ async def open_broker_runtime(
                 stored_http,
                 build_trust_reader(identity.authorization_server.trust, deployment_settings, seconds=time.monotonic),
                 Mandates(database, clock=clock),
+                mandates,
             )
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from admin_ui.api.schedule_creator import ScheduleCreator, create_nothing
 from admin_ui.console_files import is_console_built
 from admin_ui.console_pages import build_console_routes
+from broker.interface import JobRetries
 from core.audit.change_feed import ChangeFeed
 from core.config.settings import Settings
 from core.connection_state import UserConnectionReader
@@ -35,7 +37,7 @@ if TYPE_CHECKING:  # the framework's import takes half a second
 class ControlPlane:
     """Implements :class:`server.wiring.control_plane_api.ControlPlaneApi`. `console` is the database in the control
     plane's role; without `deployment` the checks look at no keys and folders; `operator` is the access of commands on
-    this machine."""
+    this machine; `create_schedule` has a gateway make a schedule."""
 
     def __init__(
         self,
@@ -44,12 +46,14 @@ class ControlPlane:
         catalogue: Catalogue,
         deployment: Deployment | None = None,
         operator: OperatorAccess | None = None,
+        create_schedule: ScheduleCreator = create_nothing,
     ) -> None:
         self._settings = settings
         self._console = console
         self._catalogue = catalogue
         self._deployment = deployment
         self._operator = operator
+        self._create_schedule = create_schedule
         self._events: EventStreams | None = None
 
     def end_event_streams(self) -> None:
@@ -72,6 +76,7 @@ class ControlPlane:
         broker: Database | None,
         account_revoker: AccountRevoker,
         connections: UserConnectionReader,
+        retries: JobRetries,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
@@ -107,6 +112,8 @@ class ControlPlane:
             checks,
             account_revoker,
             connections,
+            retries,
+            self._create_schedule,
             self._settings.audit_keep_months,
         )
         return build_admin_api(security, control, *sections, version=release)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from broker.interface import JobRetries
 from core.connection_state import UserConnectionReader
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker
@@ -30,6 +31,7 @@ class ControlPlaneApi(Protocol):
         broker: Database | None,
         account_revoker: AccountRevoker,
         connections: UserConnectionReader,
+        retries: JobRetries,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from broker.identity.sign_in_state import ACCOUNT_PATH
+from broker.identity.sign_in_state import MANDATES_PATH
 from broker.interface import Broker, CredentialRefusal, MandateReference, RefusalReason, RemoteBroker
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
@@ -41,6 +41,7 @@ from gateway.mcp.cancellation import CANCEL_CHANNEL, Cancellations
 from gateway.mcp.elicitation import Elicitor
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.interfaces import Release
+from gateway.mcp.request_context import RequestContext
 from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
 from gateway.module_lifespans import open_module_lifespans
@@ -54,11 +55,12 @@ from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tasks.core_tasks import CoreTasks
 from gateway.tasks.job_execution import CallJobHandler
-from gateway.tasks.job_starter import BATCH, CALL, JobStarter
+from gateway.tasks.job_starter import BATCH, CALL, DeferredWork, JobStarter
 from gateway.tasks.module import build_jobs_module
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.own_schedules import OwnSchedules
 from gateway.tasks.task_extension import TaskExtension
+from gateway.tasks.task_news import CoreTaskNews
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
@@ -218,14 +220,19 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
     store = ResultStore(dependencies.database, RecordSealer(dependencies.deployment.digest_key), get_utc_now)
     results = KeptResults(store, dependencies.catalogue, vendors)
-    jobs = OwnJobs(dependencies.queue, dependencies.broker, lambda caller: sieve.get_view(caller))
+    jobs = OwnJobs(dependencies.queue, lambda caller: sieve.get_view(caller))
+
+    async def plan_batch(request: RequestContext, commands: Any) -> DeferredWork:
+        return await meta_tools.plan_batch(request, commands)
+
     schedules = OwnSchedules(
         Schedules(dependencies.database, RecordSealer(dependencies.deployment.digest_key)),
         dependencies.broker,
         lambda caller: sieve.get_view(caller),
+        plan_batch,
         get_utc_now,
     )
-    jobs_module = build_jobs_module(jobs, schedules, dependencies.settings.public_url + ACCOUNT_PATH)
+    jobs_module = build_jobs_module(jobs, schedules, dependencies.settings.public_url + MANDATES_PATH)
     built_in = build_catalogue([build_results_module(results), jobs_module])
     sieve = Sieve(dependencies.catalogue, built_in)
     start(sieve.prepare_tools())
@@ -262,8 +269,12 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         create_cancellations=lambda calls: _create_cancellations(dependencies, calls),
         task_handlers={
             "2025-11-25": wrap_handlers(CoreTasks(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
-            "2026-07-28": wrap_handlers(TaskExtension(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+            "2026-07-28": wrap_handlers(
+                TaskExtension(jobs, meta_tools.call_tool, starter.answer).get_handlers(), dependencies.traces
+            ),
         },
+        task_news=CoreTaskNews(jobs),
+        stop_waiting=jobs.stop_waiting,
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     register_health_metrics(metrics, health, can_write=lambda: not dependencies.audit.stalled)
@@ -285,7 +296,6 @@ def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTool
     handler = CallJobHandler(
         wrap_handlers({"tools/call": meta_tools.call_tool}, dependencies.traces)["tools/call"],
         authenticator,
-        dependencies.broker,
         CallSupervisor(math.inf, math.inf),
         max_seconds=MAX_RUN_SECONDS - JOB_MARGIN_SECONDS,
     )

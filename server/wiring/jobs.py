@@ -49,7 +49,7 @@ async def run_job_worker(
             store,
             sealer,
             handlers,
-            limits=_build_limits(settings),
+            limits=build_worker_limits(settings),
             count_ended=metrics.count_job,
             wake_schedules=schedules.wake,
         )
@@ -80,9 +80,12 @@ async def _check_login(database: Database) -> None:
         return
 
 
-def _build_limits(settings: Settings) -> WorkerLimits:
+def build_worker_limits(settings: Settings) -> WorkerLimits:
+    """Build the limits that the settings say; what is not set there is half of a tenant's."""
     half = (settings.jobs_of_tenant + 1) // 2
-    return WorkerLimits(settings.jobs_at_once, settings.jobs_of_tenant, half, half)
+    return WorkerLimits(
+        settings.jobs_at_once, settings.jobs_of_tenant, settings.jobs_of_user or half, settings.jobs_of_module or half
+    )
 
 
 def _register_metrics(metrics: Metrics, worker: JobWorker, store: WorkerStore) -> None:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from broker.api.authentication import ApiAuthenticator
 from broker.api.console_rpc import ConsoleServices
+from broker.api.job_retries import LocalJobRetries
 from broker.authorization_server.client_authentication import ReplayCache
 from broker.connect.connect_services import ConnectServices
 from broker.connections.user_connections import UserConnections
@@ -107,6 +108,7 @@ def _build_console_services(
         ScimTokens(zone.database, clock=zone.clock).verify,
         connect.account_revoker,
         UserConnections(connect.database, connect.connection_health, connect.available_services, connect.public_url),
+        LocalJobRetries(authenticate, zone.mandate_service),
     )
 
 

@@ -14,11 +14,13 @@ from admin_ui.api.app import build_admin_api
 from admin_ui.api.app import build_directory_section as admin_section
 from admin_ui.api.event_streams import EventStreams, StreamTiming
 from admin_ui.api.installed_modules import InstalledModule
+from admin_ui.api.schedule_creator import CreatedSchedule
 from broker.api.app import build_identity_section as identity_section
 from broker.api.authentication import ApiAuthenticator
 from broker.api.deployment_dependencies import DeploymentDependencies
 from broker.api.deployment_section import build_deployment_section
 from broker.api.identity_dependencies import IdentityDependencies
+from broker.api.job_retries import LocalJobRetries
 from broker.api.routers import build_connect_section as connections_section
 from broker.authorization_server.authorization_codes import Approval, CodeProof, compute_code_challenge
 from broker.authorization_server.client_trust import ClientTrustAdministration
@@ -41,6 +43,7 @@ from broker.identity.scim_tokens import ScimTokens
 from broker.identity.settings import ProviderSettings
 from broker.identity.stored_providers import ProviderAdministration
 from broker.interface import CredentialRefusal, RefusalReason
+from broker.mandates.mandate_service import MandateService
 from broker.mandates.mandates import Mandates
 from broker.notifications.mail_connection import MailAddressGuard
 from broker.notifications.preferences import NotificationPreferences
@@ -66,7 +69,7 @@ from core.directory.access_requests import create_request
 from core.directory.audit_trail import Actor
 from core.directory.role_mappings import add_role_mapping
 from core.directory.roles import find_role
-from core.errors import InvalidFields
+from core.errors import Invalid, InvalidFields
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
@@ -202,6 +205,13 @@ class Tenant:
     scim_token_id: UUID
     job_id: UUID
     """The administrator's own."""
+    schedule_id: UUID
+    """The administrator's own."""
+
+
+async def refuse_schedule(credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> CreatedSchedule:
+    """Stand for a gateway to whose callers the tool does not exist."""
+    raise Invalid("there is no such tool")
 
 
 @dataclass(slots=True)
@@ -249,6 +259,16 @@ class AdminApp:
                 {"kg": kg, "mute": mute},
                 self.checks,
                 connections=statuses,
+                create_schedule=refuse_schedule,
+                retries=LocalJobRetries(
+                    self.door.authenticate,
+                    MandateService(
+                        self.verifier,
+                        self.broker,
+                        {("kg", name): only_reads for name, only_reads in KG_TOOLS.items()},
+                        clock=self.clock,
+                    ),
+                ),
                 audit_keep_months=self.audit_keep_months,
             )
         )
@@ -335,6 +355,7 @@ class AdminApp:
             mapping.id,
             scim_token.id,
             await self.job(admin),
+            await self.schedule(admin),
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -372,6 +393,12 @@ class AdminApp:
         job_id = uuid4()
         await self.execute(_JOB, person.tenant_id, job_id, person.id, state, message)
         return job_id
+
+    async def schedule(self, person: Person) -> UUID:
+        """A schedule of a person's, as a gateway has left it; it has no mandate, and waits for consent."""
+        schedule_id = uuid4()
+        await self.execute(_SCHEDULE, person.tenant_id, schedule_id, person.id)
+        return schedule_id
 
     async def seal(self) -> None:
         """Make the audit log show what was appended."""
@@ -456,6 +483,10 @@ _MANDATE = """INSERT INTO auth.mandates (tenant_id, id, user_id, purpose, purpos
     credential_id, client, scopes, read_only, result_text, created_at, consented_at, expires_at)
     VALUES ($1, $2, $3, 'job', gen_random_uuid(), 'Count stars', '{kg.search}', 'operator', 'operator', 'Claude',
     '{mcp:read}', false, '', $4::timestamptz, $4, $4::timestamptz + interval '1 day')"""
+_SCHEDULE = """INSERT INTO jobs.schedules (tenant_id, id, user_id, title, kind, module, tool, client, mandate_id,
+    arguments, retries, lifetime, cron, every, time_zone, overlap, next_run_at)
+    VALUES ($1, $2, $3, 'Search', 'call', 'kg', 'search', 'a client', gen_random_uuid(), '', 0, '7 days', '', '1 hour',
+    'UTC', 'skip', jobs.clock() + interval '1 hour')"""
 _JOB = """INSERT INTO jobs.jobs (tenant_id, id, user_id, kind, module, tool, title, client, arguments, is_repeatable,
         retries_left, lifetime, expires_at, state, message, lease_owner)
     VALUES ($1, $2, $3, 'call', 'kg', 'search', 'Search', 'a client', 'sealed', true, 0, interval '1 hour',

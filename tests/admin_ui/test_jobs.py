@@ -6,9 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from tests.admin_ui.admin_app import AdminApp, Tenant
+from core.directory.services import set_service
+from tests.admin_ui.admin_app import ACTOR, AdminApp, Tenant
 from tests.admin_ui.test_directory import everything
 from tests.admin_ui.test_events import Live, live
+from tests.support.directory import assign_role
 
 __all__ = ["live"]
 
@@ -80,6 +82,11 @@ async def test_a_job_is_tried_again_by_its_person_alone(app: AdminApp, acme: Ten
     failed, running = await app.job(acme.user, "failed"), await app.job(acme.user, "running")
     async with app.browser(acme.user) as user, app.browser(acme.admin) as admin:
         assert (await admin.post(f"/jobs/{failed}/retry")).status_code == 404
+        refused = await user.post(f"/jobs/{failed}/retry")
+        assert (refused.status_code, "may not use a tool of this job" in refused.text) == (409, True)
+        assert (await user.get(f"/jobs/{failed}")).json()["state"] == "failed"
+        await set_service(app.console, ACTOR, acme.id, "kg", enabled=True)
+        await assign_role(app.console, ACTOR, acme.id, acme.user.email, "acme-readers")
         assert (await user.post(f"/jobs/{running}/retry")).status_code == 409
         again = await user.post(f"/jobs/{failed}/retry")
         assert (again.status_code, again.json()["state"]) == (200, "queued")

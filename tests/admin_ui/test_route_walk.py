@@ -71,6 +71,7 @@ BODIES: Mapping[str, Any] = {
     "POST /providers/discover": {"url": "https://localhost"},
     "POST /deployment/identity-providers/test": {"id": "walked", **IDENTITY_PROVIDER},
     "PUT /deployment/identity-providers/{identity_provider_id}": IDENTITY_PROVIDER,
+    "POST /schedules": {"title": "Walked", "module": "kg", "tool": "search", "every_seconds": 3600},
     "PUT /deployment/audit-retention": {"keep_months": 24},
     "PUT /deployment/client-trust": {"dynamic_registration": False, "client_metadata_hosts": ["*.example"]},
     "POST /deployment/notification-senders/mail/test": MAIL_SENDER,
@@ -137,6 +138,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "connect_session_id": str(tenant.connect_session_id),
         "request_id": str(tenant.request_id),
         "job_id": str(tenant.job_id),
+        "schedule_id": str(tenant.schedule_id),
         "provider_id": tenant.provider_id,
         "identity_provider_id": f"of-{tenant.slug}",
         "module": f"module_of_{tenant.slug}",
@@ -165,6 +167,7 @@ def made_up() -> dict[str, str]:
         "connect_session_id",
         "request_id",
         "job_id",
+        "schedule_id",
     )
     random = {
         "client_id": f"client_{uuid4().hex[:22]}",
@@ -218,7 +221,7 @@ async def rows_of(app: AdminApp, tenant: Tenant) -> dict[str, list[str]]:
         tables = await admin.fetch(
             """SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id'
-            WHERE n.nspname IN ('core', 'auth', 'vault', 'audit', 'modules') AND c.relkind IN ('r', 'p')
+            WHERE n.nspname IN ('core', 'auth', 'vault', 'audit', 'modules', 'jobs') AND c.relkind IN ('r', 'p')
             AND NOT c.relispartition"""
         )
         found = {}
@@ -327,6 +330,13 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "GET /jobs/{job_id}": ("user", ["mcp:read", "admin:read"]),
         "POST /jobs/{job_id}/cancellation": ("user", ["mcp:write", "admin:write"]),
         "POST /jobs/{job_id}/retry": ("user", ["mcp:write", "admin:write"]),
+        "GET /schedules": ("user", ["mcp:read", "admin:read"]),
+        "POST /schedules": ("user", ["mcp:write"]),
+        "GET /schedules/{schedule_id}": ("user", ["mcp:read", "admin:read"]),
+        "POST /schedules/{schedule_id}/pause": ("user", ["mcp:write", "admin:write"]),
+        "POST /schedules/{schedule_id}/resumption": ("user", ["mcp:write", "admin:write"]),
+        "POST /schedules/{schedule_id}/run": ("user", ["mcp:write", "admin:write"]),
+        "DELETE /schedules/{schedule_id}": ("user", ["mcp:write", "admin:write"]),
         "DELETE /access-requests/{request_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /events": ("user", ["mcp:read", "admin:read"]),
         "GET /audit": ("user", ["mcp:read", "admin:read"]),

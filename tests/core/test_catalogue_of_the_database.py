@@ -90,6 +90,8 @@ EXTRA_POLICIES = {
     ("jobs.workers", "owner_keeps_workers"): ("*", ("mcpist_owner",)),
     ("jobs.jobs", "console_lists"): ("r", ("mcpist_console",)),
     ("jobs.jobs", "console_cancels"): ("w", ("mcpist_console",)),
+    ("jobs.schedules", "console_lists"): ("r", ("mcpist_console",)),
+    ("jobs.schedules", "console_changes"): ("w", ("mcpist_console",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.
     ("auth.audit_key", "broker_signs"): ("r", ("mcpist_broker",)),
     ("auth.audit_key", "owner_checks"): ("*", ("mcpist_owner",)),

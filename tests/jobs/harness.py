@@ -63,7 +63,6 @@ class Ledger:
     running: int = 0
     most: int = 0
     cut: int = 0
-    ended: list[UUID] = field(default_factory=list[UUID])
 
     async def run(self, job: Job, arguments: bytes, report: JobReport) -> JobOutcome:
         self.running += 1
@@ -82,9 +81,6 @@ class Ledger:
             raise
         finally:
             self.running -= 1
-
-    async def end(self, job: Job) -> None:
-        self.ended.append(job.id)
 
 
 @dataclass(slots=True)

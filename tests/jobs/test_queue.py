@@ -40,7 +40,6 @@ async def test_nobody_else_sees_or_cancels_it(plant: Plant, make_tenant: MakeTen
     for stranger in ((tenant.id, tenant.users[1]), (other.id, other.users[0]), (other.id, tenant.users[0])):
         assert await plant.queue.find_job(*stranger, job.id) is None
         assert await plant.queue.cancel_job(*stranger, job.id) is None
-        assert await plant.queue.retry_job(*stranger, job.id) is None
         assert await plant.queue.load_result(*stranger, job.id) is None
         assert await plant.queue.list_jobs(*stranger) == []
     assert await plant.find(job) == job

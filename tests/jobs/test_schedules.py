@@ -52,7 +52,9 @@ class Office:
             )
 
     async def create(self, tenant: MadeTenant, user: int = 0, **given: Any) -> Schedule:
-        return await self.schedules.create(new_schedule(tenant, user, **given))
+        made = await self.schedules.create(new_schedule(tenant, user, **given))
+        assert made is not None
+        return made
 
     async def find(self, schedule: Schedule) -> Schedule:
         found = await self.schedules.find(schedule.tenant_id, schedule.user_id, schedule.id)
@@ -268,6 +270,8 @@ async def test_a_gateway_runs_no_schedule(office: Office, make_tenant: MakeTenan
         f"jobs.end_schedule('{schedule.tenant_id}', '{schedule.id}', '')",
         f"jobs.run_schedule('{schedule.tenant_id}', '{schedule.id}', now(), now(), '{uuid4()}', '')",
         f"jobs.skip_schedule('{schedule.tenant_id}', '{schedule.id}', now(), now())",
+        f"jobs.delete_schedule('{schedule.user_id}', '{schedule.id}')",
+        "jobs.prune_schedules(1)",
     ):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await gateway.call(f"SELECT {call}")  # type: ignore[arg-type]
@@ -293,6 +297,54 @@ async def test_limits_of_a_schedule(office: Office, make_tenant: MakeTenant) -> 
     runner = office.create_runner()
     assert [await runner.take_turn() for _ in range(3)] == [0, 0, LOOK_SECONDS]
     assert len(await office.plant.queue.list_jobs(tenant.id, tenant.users[0])) == MAX_SCHEDULES
+
+
+async def test_those_that_have_ended_do_not_count_and_are_forgotten(office: Office, make_tenant: MakeTenant) -> None:
+    tenant = await make_tenant(users=2)
+    for _ in range(MAX_SCHEDULES):
+        await office.create(tenant)
+    async with office.plant.database.admin_connection() as admin:
+        await admin.execute("UPDATE jobs.schedules SET state = 'ended', next_run_at = NULL, end_reason = 'revoked'")
+    newest = [await office.create(tenant) for _ in range(MAX_SCHEDULES)]
+    with pytest.raises(LimitReached):
+        await office.create(tenant)
+    assert len(await office.schedules.list_schedules(tenant.id, tenant.users[0])) == 2 * MAX_SCHEDULES
+    async with office.plant.database.admin_connection() as admin:
+        await admin.execute(
+            "UPDATE jobs.schedules SET state = 'ended', next_run_at = NULL, updated_at = $1 WHERE state = 'active'",
+            START + timedelta(hours=1),
+        )
+    last = await office.create(tenant)
+    kept = {one.id for one in await office.schedules.list_schedules(tenant.id, tenant.users[0])}
+    assert kept == {last.id, *(one.id for one in newest)}, "a person keeps the newest hundred of those that have ended"
+    runner = office.create_runner()
+    await office.set_time(START + timedelta(days=30))
+    assert await runner.prune() == 0
+    await office.set_time(START + timedelta(days=30, hours=1, seconds=1))
+    assert await runner.prune() == MAX_SCHEDULES
+    assert (await office.find(last)).state is ScheduleState.ACTIVE
+
+
+async def test_a_suspended_tenant_s_schedules_go_on_afterwards(office: Office, make_tenant: MakeTenant) -> None:
+    schedule = await office.create(await make_tenant())
+    await office.set_time(START + timedelta(hours=1))
+    office.verdict = CredentialRefusal(RefusalReason.TENANT_SUSPENDED)
+    runner = office.create_runner()
+    await runner.take_turn()
+    current = await office.find(schedule)
+    assert (current.state, current.skipped) == (ScheduleState.ACTIVE, 1)
+    office.verdict = None
+    await office.set_time(START + timedelta(hours=2))
+    await runner.take_turn()
+    assert len(await office.jobs(schedule)) == 1
+
+
+async def test_an_id_that_is_taken_makes_no_second_one(office: Office, make_tenant: MakeTenant) -> None:
+    tenant = await make_tenant()
+    schedule = await office.create(tenant)
+    assert await office.schedules.create(new_schedule(tenant, id=schedule.id, title="another")) is None
+    assert await office.find(schedule) == schedule
+    assert await office.schedules.load_arguments(schedule) == b"some arguments"
 
 
 async def _has_jobs(office: Office, schedule: Schedule, number: int = 1) -> bool:

@@ -3,13 +3,15 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from jobs.handler import JobOutcome
-from jobs.job import MAX_RESULT_BYTES, JobError, JobState
+from core.errors import Unavailable
+from jobs.handler import JobHandler, JobOutcome, JobReport
+from jobs.job import MAX_RESULT_BYTES, Job, JobError, JobState
 from jobs.worker import JobWorker
 from tests.jobs.harness import Plant, WorkerLimits, WorkerTiming
 from tests.support.postgres import MadeTenant, ScratchDatabase
@@ -374,6 +376,61 @@ async def test_a_pause_before_the_next_attempt_is_kept(
     await worker.drain(0)
 
 
+@dataclass(slots=True)
+class Away:
+    """A handler that cannot begin for lack of its broker, as often as it is told."""
+
+    ledger: JobHandler
+    times: int
+
+    async def run(self, job: Job, arguments: bytes, report: JobReport) -> JobOutcome:
+        if job.attempt <= self.times:
+            raise Unavailable("the broker is away")
+        return await self.ledger.run(job, arguments, report)
+
+    async def end(self, job: Job) -> None:
+        pass
+
+
+async def test_what_cannot_begin_waits_and_loses_no_attempt(
+    plant: Plant, make_tenant: MakeTenant, database: ScratchDatabase
+) -> None:
+    """Also what may not run twice: nothing of it has run."""
+    job = await plant.enqueue(await make_tenant())
+    worker = plant.create_worker(handlers={"call": Away(plant.ledger, 3)})
+    for attempt in range(1, 4):
+        plant.clock.advance(2)
+        await worker.take_turn()
+        await settle(worker)
+        waiting = await plant.find(job)
+        assert (waiting.state, waiting.attempt, waiting.error) == (JobState.QUEUED, attempt, "")
+        async with database.admin_connection() as admin:
+            pause = await admin.fetchval("SELECT extract(epoch FROM run_at - updated_at)::int FROM jobs.jobs")
+            assert pause == 2 * attempt
+            await admin.execute("UPDATE jobs.jobs SET run_at = now() - interval '1 second'")
+    plant.clock.advance(2)
+    await worker.take_turn()
+    await settle(worker)
+    assert ((await plant.find(job)).state, await plant.runs()) == (JobState.SUCCEEDED, [(job.id, 4)])
+    await worker.drain(0)
+
+
+async def test_what_cannot_begin_is_cancelled(plant: Plant, make_tenant: MakeTenant) -> None:
+    tenant = await make_tenant()
+    job = await plant.enqueue(tenant)
+
+    class AwayMeanwhile(Away):
+        async def run(self, job: Job, arguments: bytes, report: JobReport) -> JobOutcome:
+            await plant.queue.cancel_job(tenant.id, tenant.users[0], job.id)
+            while not report.is_cancel_requested:
+                await asyncio.sleep(0.01)
+            return await super().run(job, arguments, report)
+
+    async with plant.run_worker(handlers={"call": AwayMeanwhile(plant.ledger, 9)}):
+        assert (await plant.wait_for(job, JobState.CANCELLED)).attempt == 1
+    assert await plant.runs() == []
+
+
 async def test_our_own_fault_fails_the_job_and_tells_nothing(
     plant: Plant, make_tenant: MakeTenant, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -486,19 +543,6 @@ async def test_what_has_expired_is_pruned(plant: Plant, make_tenant: MakeTenant,
     assert await plant.queue.find_job(tenant.id, tenant.users[0], ended.id) is None
     assert await plant.find(kept) == kept
     await worker.drain(0)
-
-
-async def test_the_person_may_try_again(plant: Plant, make_tenant: MakeTenant) -> None:
-    tenant = await make_tenant()
-    plant.ledger.outcome = JobOutcome(None, JobState.FAILED, "vendor_unavailable")
-    async with plant.run_worker():
-        job = await plant.wait_for(await plant.enqueue(tenant), JobState.FAILED)
-        plant.ledger.outcome = None
-        again = await plant.queue.retry_job(tenant.id, tenant.users[0], job.id)
-        assert again is not None
-        ended = await plant.wait_for(again, JobState.SUCCEEDED)
-        assert await plant.queue.retry_job(tenant.id, tenant.users[0], ended.id) == ended
-    assert (ended.attempt, ended.error) == (2, "")
 
 
 async def test_figures_count_what_waits(plant: Plant, make_tenant: MakeTenant, database: ScratchDatabase) -> None:

@@ -39,9 +39,6 @@ class Handler:
             await asyncio.Event().wait()
         return JobOutcome(b"%d" % os.getpid())
 
-    async def end(self, job: Job) -> None:
-        pass
-
 
 async def main(url: str) -> None:
     """Run jobs until the process is ended."""

@@ -38,11 +38,13 @@ class Workshop:
     started: asyncio.Event = field(default_factory=asyncio.Event)
     resume: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    is_wet: bool = True
+    """Whether the wood is, and the tool `fail` fails."""
 
     def module(self) -> Module:
         tools = (
             self._make(), self._watch(), self._build(), self._keep(), self._fail(), self._crash(), self._ask(),
-            self._look(),
+            self._look(), self._think(),
         )  # fmt: skip
         return Module("workshop", "Workshop", "Tools that take long.", frozenset({"workshop"}), tools)
 
@@ -98,7 +100,9 @@ class Workshop:
         @tool(hints=READS, scopes=["workshop"], execution=Execution.ASYNC)
         async def fail(context: Context) -> Made:
             """Fail as tools may."""
-            raise ToolError("the wood is wet")
+            if self.is_wet:
+                raise ToolError("the wood is wet")
+            return Made(made="shelf")
 
         return fail
 
@@ -126,6 +130,16 @@ class Workshop:
             return Made(made=at)
 
         return look
+
+    def _think(self) -> Tool:
+        @tool(hints=READS, scopes=["workshop"])
+        async def think(context: Context) -> Made:
+            """Think within the call, until told to stop."""
+            self.started.set()
+            await self.resume.wait()
+            return Made(made="thought")
+
+        return think
 
 
 @dataclass

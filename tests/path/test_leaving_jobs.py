@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from gateway.mcp import cancellation
+from gateway.tasks.idempotency import IDEMPOTENCY_META
 from tests.path.task_app import DECLARED, TaskApp, call_of, open_task_app
 from tests.path.test_cancelling import send as send_cancelled
 from tests.path.test_cancelling import settle
@@ -84,6 +85,19 @@ async def test_leaving_cancels_a_job_that_has_not_begun(app: TaskApp) -> None:
     async with app.worker():
         await app.task("result", (await app.start("watch")).result["task"]["taskId"])
     assert app.workshop.effects == []
+
+
+async def test_who_can_come_back_by_a_key_cancels_nothing(app: TaskApp) -> None:
+    params = call_of("build") | {"_meta": {IDEMPOTENCY_META: "k"}}
+    async with app.worker():
+        caller = Caller(app, MODERN, params)
+        await asyncio.wait_for(app.workshop.started.wait(), 5)
+        caller.leaving.set()
+        await asyncio.wait_for(caller.serving, 5)
+        assert await states(app) == [("running", False)]
+        app.workshop.resume.set()
+        answer = await app.node.post(app.ada.token, "tools/call", params, revision=MODERN)
+    assert answer.result["structuredContent"]["made"] == "house"
 
 
 async def test_leaving_cancels_nothing_of_earlier_revisions(app: TaskApp) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 
 import orjson
+import pytest
 
 from core.audit.event import AuditEventKind
 from core.token_format import generate_token
@@ -62,7 +63,10 @@ async def test_too_much_at_once(product: Product, people: People, lab: Lab) -> N
         assert (await node.call(people.admin.token, "lab", "look")).status == 200
 
 
-async def test_work_is_ended_and_looked_after_when_all_places_are_taken(product: Product, people: People) -> None:
+async def test_work_is_ended_and_looked_after_when_all_places_are_taken(
+    product: Product, people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.wiring.gateway.RESERVE", (0.001, *RESERVE[1:]))
     made_up = {"taskId": "00000000-0000-4000-8000-000000000000"}
     declared = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}}
     async with product.gateway(rate_per_second=0.001, rate_burst=1) as node:

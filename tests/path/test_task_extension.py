@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from core.audit.event import AuditEventKind
+from core.errors import LimitReached
+from gateway.tasks import job_starter
 from gateway.tasks.task_form import NO_SUCH_TASK
 from jobs import job_run
+from jobs.queue import JobQueue
 from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of, open_task_app
 from tests.path.test_core_tasks import MADE_UP
 from tests.path.test_taking_effect import suspend_user
@@ -79,7 +82,6 @@ async def test_a_batch_with_an_asynchronous_step_becomes_a_task(app: TaskApp) ->
         step = {"id": "a", "module": "workshop", "tool_name": tool, "params": params, "output": True}
         return {"name": "batch", "arguments": {"commands": [step]}}
 
-    assert (await app.modern("tools/call", **steps("look"))).result["resultType"] == "complete"
     dry = steps("make", what="x")
     dry["arguments"]["dry_run"] = True
     assert (await app.modern("tools/call", **dry)).result["resultType"] == "complete"
@@ -88,6 +90,52 @@ async def test_a_batch_with_an_asynchronous_step_becomes_a_task(app: TaskApp) ->
     async with app.worker():
         task = await ended(app, created["taskId"])
     assert task["result"]["structuredContent"]["steps"][0]["result"]["made"] == "leg"
+
+
+def steps_of(*tools: str) -> dict[str, Any]:
+    steps = [{"id": f"s{n}", "module": "workshop", "tool_name": tool, "output": True} for n, tool in enumerate(tools)]
+    return {"name": "batch", "arguments": {"commands": steps}}
+
+
+async def test_a_batch_that_ends_soon_is_answered_with_its_result(app: TaskApp) -> None:
+    async with app.worker():
+        answer = await app.modern("tools/call", **steps_of("look", "look"))
+    assert answer.result["resultType"] == "complete"
+    assert [step["status"] for step in answer.result["structuredContent"]["steps"]] == ["ok", "ok"]
+    listed = (await app.post(app.ada, "tasks/list", {})).result["tasks"]
+    assert [task["status"] for task in listed] == ["completed"], "it was durable before it ran"
+
+
+async def test_a_batch_that_takes_longer_becomes_a_task(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_starter, "SHORT_SECONDS", 0.05)
+    async with app.worker():
+        created = (await app.modern("tools/call", **steps_of("think"))).result
+        assert created["resultType"] == "task"
+        app.workshop.resume.set()
+        task = await ended(app, created["taskId"])
+    assert task["result"]["structuredContent"]["steps"][0]["status"] == "ok"
+    for person in (app.bob, app.eve):
+        answer = await app.modern("tasks/get", person=person, taskId=created["taskId"])
+        assert answer.message["error"]["message"] == NO_SUCH_TASK
+
+
+async def test_other_batches_stay_calls(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of clients without the extension, of tools that need no permission, and where no job can be run or may wait."""
+    plain = await app.node.post(app.ada.token, "tools/call", steps_of("look"), revision=MODERN)
+    built_in = [{"id": "a", "module": "jobs", "tool_name": "list_jobs", "output": True}]
+    own = await app.modern("tools/call", name="batch", arguments={"commands": built_in})
+
+    async def refuse(*_: Any) -> Any:
+        raise LimitReached("too many")
+
+    idle = await app.modern("tools/call", **steps_of("look"))
+    listed = (await app.post(app.ada, "tasks/list", {})).result["tasks"]
+    assert [task["status"] for task in listed] == ["cancelled"], "no worker runs: it was taken back"
+    monkeypatch.setattr(JobQueue, "enqueue", refuse)
+    full = await app.modern("tools/call", **steps_of("look"))
+    for answer in (plain, own, idle, full):
+        assert answer.result["resultType"] == "complete"
+        assert answer.result["structuredContent"]["steps"][0]["status"] == "ok"
 
 
 async def test_the_error_of_a_tool_is_a_completed_task(app: TaskApp) -> None:
@@ -110,6 +158,12 @@ async def test_cancelling_is_acknowledged_each_time(app: TaskApp) -> None:
         await asyncio.wait_for(app.workshop.cancelled.wait(), 10)
         assert (await ended(app, task_id))["status"] == "cancelled"
         assert (await app.modern("tasks/cancel", taskId=task_id)).result["resultType"] == "complete"
+
+
+async def test_a_task_s_time_to_live_is_the_server_s(app: TaskApp) -> None:
+    for ttl in (0, -1, 365 * 24 * 3_600_000, None, "x"):
+        answer = await app.modern("tools/call", **call_of("watch"), task={"ttl": ttl})
+        assert answer.result["ttlMs"] == 3_600_000
 
 
 async def test_what_has_changed_something_is_not_cut(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:

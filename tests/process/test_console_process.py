@@ -6,8 +6,11 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -17,6 +20,7 @@ from broker.api.console_client import open_console_broker
 from broker.identity.browser_sessions import Sessions
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.scim_tokens import ScimTokens
+from broker.interface import JobToRetry
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.rpc_client import open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner
@@ -28,7 +32,7 @@ from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person
 from tests.support.running_product import free_port
-from tests.support.split import Process, Split, add_console, running, split_on
+from tests.support.split import Process, Split, add_console, add_worker, running, split_on
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -49,10 +53,14 @@ class Console:
 
 
 @contextlib.asynccontextmanager
-async def console_on(database: ScratchDatabase, folder: Path, **variables: str) -> AsyncIterator[Console]:
+async def console_on(
+    database: ScratchDatabase, folder: Path, *, executed: bool = False, **variables: str
+) -> AsyncIterator[Console]:
+    """With `executed` the control plane is not forked, so that /proc tells of it alone."""
     async with split_on(database, folder, gateways=1) as deployment:
         process = add_console(deployment, folder, **variables)
-        process.create = asyncio.create_subprocess_exec
+        if executed:
+            process.create = asyncio.create_subprocess_exec
         await deployment.broker.end()
         await deployment.broker.start()
         admin = await make_admin(deployment)
@@ -146,6 +154,66 @@ async def make_link(console: Console) -> str:
     return (await links.create(ACTOR, console.admin.tenant.id, console.admin.id)).reveal()
 
 
+@pytest.mark.guarantee("G10")
+async def test_a_job_is_tried_again_through_four_processes(database: ScratchDatabase, tmp_path: Path) -> None:
+    """Called at the gateway, tried again at the control plane, permitted by the broker, run by the worker."""
+    async with console_on(database, tmp_path) as console:
+        deployment, worker = console.deployment, add_worker(console.deployment, tmp_path)
+        bob = await deployment.product.person(console.admin.tenant, "bob@acme.test", allow=["*"])
+        own = {"Authorization": f"Bearer {bob.token}"}
+        await deployment.add(bob, "the-vendor-token-of-bob")
+        deployment.shop.refusal = 404, {}
+        async with running([worker]):
+            job_id = await _start_task(deployment, bob)
+            assert await _wait_for_end(console, job_id, own) == ("failed", 1)
+            deployment.shop.refusal = None
+            retry = f"/api/v1/jobs/{job_id}/retry"
+            assert (await console.http.post(retry)).status_code == 404, "an administrator is not the person"
+            broken = {"Authorization": "Bearer " + bob.token[:-6] + "AAAAAA"}
+            assert (await console.http.post(retry, headers=broken)).status_code == 401
+            answer = await console.http.post(retry, headers=own)
+            assert answer.status_code == 200, answer.text
+            assert await _wait_for_end(console, job_id, own) == ("succeeded", 2)
+            await _check_that_a_gateway_may_not_permit(console, bob)
+
+
+async def _check_that_a_gateway_may_not_permit(console: Console, bob: Person) -> None:
+    url = console.process.variables["MCPIST_BROKER_URL"]
+    gateway = ServiceTokenSigner(load_private_key(console.deployment.gateways[0].home / "own.pem"))
+    sender = messages.AuthenticationRequest([f"Bearer {bob.token}"], [], "", passive=False)
+    job = JobToRetry(uuid4(), "", (("shop", "buy"),), timedelta(hours=1))
+    async with open_console_broker(url, gateway) as asked:
+        with pytest.raises(Unavailable):
+            await asked.permit_retry(messages.RetryRequest(sender, job))
+
+
+async def _start_task(deployment: Split, person: Person) -> str:
+    """Start a call as a task of 2025-11-25; its id."""
+    arguments = {"module": "shop", "tool_name": "look", "params": {"what": "tea"}}
+    params = {"name": "call", "arguments": arguments, "task": {}}
+    headers = {
+        "Authorization": f"Bearer {person.token}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-11-25",
+        "Host": urlsplit(deployment.public_url).netloc,
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    async with deployment.http.post(deployment.url, json=message, headers=headers) as response:
+        return (await response.json())["result"]["task"]["taskId"]
+
+
+async def _wait_for_end(console: Console, job_id: str, headers: dict[str, str]) -> tuple[str, int]:
+    """The state of a job when it has ended, and how often it has run."""
+    job: dict[str, Any] = {}
+
+    async def has_ended() -> bool:
+        job.update((await console.http.get(f"/api/v1/jobs/{job_id}", headers=headers)).json())
+        return job["finished_at"] is not None
+
+    await within(15, has_ended)
+    return job["state"], job["attempt"]
+
+
 async def test_scim_and_removal_ask_the_broker(database: ScratchDatabase, tmp_path: Path) -> None:
     async with console_on(database, tmp_path) as console:
         http, deployment = console.http, console.deployment
@@ -164,7 +232,7 @@ async def test_scim_and_removal_ask_the_broker(database: ScratchDatabase, tmp_pa
 
 
 async def test_it_has_its_own_role_and_key_only(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with console_on(database, tmp_path) as console:
+    async with console_on(database, tmp_path, executed=True) as console:
         await console.http.get("/api/v1/users")
         assert {one.name for one in console.process.home.rglob("*") if one.is_file()} == {"own.pem", "log"}
         assert console.process.running is not None
@@ -245,3 +313,22 @@ async def test_its_metrics_are_served(database: ScratchDatabase, tmp_path: Path)
         text = (await http.get(f"http://127.0.0.1:{port}/metrics")).text
         assert 'mcpist_database_connections{state="most"} 8.0' in text
         assert "mcpist_background_tasks_failing 0.0" in text
+
+
+async def test_a_gateway_makes_the_schedules(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with console_on(database, tmp_path) as console:
+        http = console.http
+        person = await console.deployment.product.person(
+            console.admin.tenant, "ada@acme.test", allow=["*"], scopes=frozenset({"mcp:write"})
+        )
+        http.headers["authorization"] = f"Bearer {person.token}"
+        wanted = {"title": "毎時", "module": "shop", "tool": "look", "params": {"what": "釘"}}
+        made = await http.post("/api/v1/schedules", json=wanted | {"every_seconds": 3600})
+        assert made.status_code == 201, made.text
+        assert made.json()["consent_url"] == f"{console.deployment.public_url}/account#mandates"
+        refused = await http.post("/api/v1/schedules", json=wanted | {"every_seconds": 3600, "tool": "made_up"})
+        assert refused.status_code == 400
+        await console.deployment.gateways[0].end()
+        away = await http.post("/api/v1/schedules", json=wanted | {"every_seconds": 3600})
+        assert (away.status_code, away.json()["code"], "retry-after" in away.headers) == (503, "unavailable", True)
+        assert [one["id"] for one in (await http.get("/api/v1/schedules")).json()["items"]] == [made.json()["id"]]

@@ -17,7 +17,6 @@ from broker.rpc.codec import (
     PATHS,
     STATUS,
     VERIFY,
-    WORKER_END,
     WORKER_EXCHANGE,
     WORKER_VERIFY,
     encode_lease_request,
@@ -49,7 +48,6 @@ REFERENCE = MandateReference(UUID(int=4), UUID(int=3))
 OF_WORKERS = {
     WORKER_VERIFY: encode_reference(REFERENCE),
     WORKER_EXCHANGE: encode_worker_lease_request(REFERENCE, LeaseRequest(REFERENCE, "shop", "look")),
-    WORKER_END: encode_reference(REFERENCE),
 }
 
 

@@ -34,6 +34,7 @@ from gateway.observability.call_log import CallLog
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
+from server.wiring.schedule_requests import InProcessGateway, create_schedule_creator
 from server.wiring.web import open_web_application as identity_of
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 from tests.support.product import ACTOR, Person, Product
@@ -136,7 +137,13 @@ async def identity_on(
                 chosen,
                 running.refusals,
                 manifests,
-                ControlPlane(chosen, product.console, catalogue, deployment),
+                ControlPlane(
+                    chosen,
+                    product.console,
+                    catalogue,
+                    deployment,
+                    create_schedule=create_schedule_creator(InProcessGateway(lambda: running.app), chosen),
+                ),
             )
         )
         await stack.enter_async_context(run_http_server(HttpServer(running.app), listener))

@@ -29,10 +29,15 @@ RESULTS = {
     "tasks/result": "CallToolResult",
     "tasks/cancel": "CancelTaskResult",
     "tasks/update": "UpdateTaskResult",
+    "subscriptions/listen": "SubscriptionsListenResult",
 }
 TASKS_EXTENSION = "ext-tasks.draft"
 """The schema of the tasks of 2026-07-28."""
-NOTIFICATIONS = {"notifications/progress": "ProgressNotification"}
+NOTIFICATIONS = {
+    "notifications/progress": "ProgressNotification",
+    "notifications/tasks/status": "TaskStatusNotification",
+    "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+}
 SPECIAL_ERRORS = {
     -32042: "URLElicitationRequiredError",
     -32700: "ParseError",
@@ -62,7 +67,10 @@ def check_message(revision: str, method: str, message: Any) -> None:
     assert isinstance(message, dict), f"not a JSON-RPC message: {message!r}"
     if "method" in message:
         assert "id" not in message, "a server sends no requests here"
-        _validate(revision, NOTIFICATIONS[message["method"]], message)
+        if message["method"] == "notifications/tasks":
+            _validate(TASKS_EXTENSION, "TaskStatusNotification", message)
+        else:
+            _validate(revision, NOTIFICATIONS[message["method"]], message)
     elif "error" in message:
         _check_error(revision, message)
     else:

@@ -306,6 +306,7 @@ def add_console(deployment: Split, folder: Path, **variables: str) -> Process:
         "MCPIST_PUBLIC_URL": deployment.public_url,
         "MCPIST_DATABASE_URL": build_role_url(deployment.product.database, "mcpist_console"),
         "MCPIST_BROKER_URL": deployment.gateways[0].variables["MCPIST_BROKER_URL"],
+        "MCPIST_GATEWAY_URL": f"http://127.0.0.1:{deployment.gateways[0].port}",
         "MCPIST_CONSOLE_KEY": str(home / "own.pem"),
         **variables,
     }

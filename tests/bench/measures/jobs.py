@@ -1,8 +1,11 @@
-"""JB: jobs. From asking for one until its handler begins; how many a second are run; and what a claim costs among
-10,000 tenants with waiting jobs. One worker and the queue share this process, on the data folder's own PostgreSQL."""
+"""JB: jobs. From asking for one until its handler begins; how many a second are run; what a resting worker uses; what a
+claim costs among 10,000 tenants with waiting jobs. One worker and the queue share this process, on the data folder's
+own PostgreSQL. Beside it procrastinate on the same server, likewise in one process."""
 
 import asyncio
 import contextlib
+import json
+import os
 import statistics
 import tempfile
 import time
@@ -11,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -29,11 +33,16 @@ from server.data_folder import start_database
 from server.deployment import Deployment
 from server.role_database import GATEWAY_ROLE, WORKER_ROLE, open_role_database
 from tests.bench.lab import Lab
+from tests.bench.peers.install import Missing, Recipe, installed, version_of
+from tests.bench.processes import REST_SECONDS, cpu_seconds
 from tests.bench.report import Result, Row
 
 START_MUST, START_AIM = 50, 5
 """Milliseconds, of issue 16 and of knowledge.md §6."""
 TENANT, PERSON = UUID(int=1600), UUID(int=1601)
+PROCRASTINATE = Recipe("procrastinate", ("procrastinate>=3,<4", "psycopg[binary]"), ((3, 11), (3, 12), (3, 13)))
+PEER_PROGRAM = Path(__file__).parents[1] / "peers" / "procrastinate_jobs.py"
+PEER_SECONDS = 300
 LIMITS = WorkerLimits(jobs=16, of_tenant=16, of_user=16, of_module=16)
 FILL_PEOPLE = (
     """INSERT INTO core.tenants (tenant_id, slug, name)
@@ -61,9 +70,6 @@ class Stopwatch:
         self.news.set()
         return JobOutcome(arguments)
 
-    async def end(self, job: Job) -> None:
-        """Do nothing: there is no mandate."""
-
     async def wait_for(self, count: int) -> None:
         """Wait until so many have begun."""
         while len(self.begun) < count:
@@ -83,6 +89,9 @@ def measure(lab: Lab) -> list[Result]:
             async with _open_queue(deployment) as (queue, stopwatch):
                 rows = await _measure_starts(queue, stopwatch, 20 if quick else 500)
                 rows += await _measure_rate(queue, stopwatch, 50 if quick else 900)
+                rows += await _measure_rest(deployment, lab.options.idle_seconds)
+            if not quick:
+                rows += await _measure_peer(lab, deployment, 500, 900)
             await _fill(deployment, (FILL_JOBS,))
             return rows + await _measure_claims(deployment, 20 if quick else 1000)
 
@@ -139,14 +148,80 @@ async def _measure_starts(queue: JobQueue, stopwatch: Stopwatch, jobs: int) -> l
 
 
 async def _measure_rate(queue: JobQueue, stopwatch: Stopwatch, jobs: int) -> list[Row]:
-    before, started_at = len(stopwatch.begun), time.perf_counter()
-    await asyncio.gather(*(queue.enqueue(_new_job()) for _ in range(jobs)))
+    before, started_at, places = len(stopwatch.begun), time.perf_counter(), asyncio.Semaphore(16)
+
+    async def add() -> None:
+        async with places:
+            await queue.enqueue(_new_job())
+
+    await asyncio.gather(*(add() for _ in range(jobs)))
     added_at = time.perf_counter()
     await stopwatch.wait_for(before + jobs)
     seconds = time.perf_counter() - started_at
     return [
         Row("JB", "jobs of one tenant added a second, 16 connections", "1/s", (jobs / (added_at - started_at),)),
         Row("JB", "jobs of one tenant added and run a second", "1/s", (jobs / seconds,)),
+    ]
+
+
+async def _measure_rest(deployment: Deployment, seconds: float) -> list[Row]:
+    """CPU of this process, in which nothing but the worker goes on, and of the worker's sessions of PostgreSQL."""
+    await asyncio.sleep(REST_SECONDS)
+    pids = await _find_sessions(deployment)
+    own, sessions = time.process_time(), cpu_seconds(pids)
+    await asyncio.sleep(seconds)
+    own, sessions = time.process_time() - own, cpu_seconds(pids) - sessions
+    what = "CPU of a worker that rests"
+    return [
+        Row(
+            "JB", f"{what}, with its sessions of PostgreSQL", "ms/s", ((own + sessions) * 1e3 / seconds,), 1, 0.5, False
+        ),
+        Row("JB", f"{what}, its process alone", "ms/s", (own * 1e3 / seconds,), None, None, False),
+    ]
+
+
+async def _find_sessions(deployment: Deployment) -> list[int]:
+    admin: Any = await asyncpg.connect(**deployment.admin.connect_args())
+    try:
+        return [
+            row["pid"] for row in await admin.fetch("SELECT pid FROM pg_stat_activity WHERE usename = $1", WORKER_ROLE)
+        ]
+    finally:
+        await admin.close()
+
+
+async def _measure_peer(lab: Lab, deployment: Deployment, starts: int, jobs: int) -> list[Row]:
+    try:
+        python = await asyncio.to_thread(installed, PROCRASTINATE, lab.progress)
+    except Missing as error:
+        lab.progress(f"!!! procrastinate IS LEFT OUT: {error}")
+        return []
+    admin: Any = await asyncpg.connect(**deployment.admin.connect_args())
+    try:
+        await admin.execute("CREATE DATABASE procrastinate")
+    finally:
+        await admin.close()
+    url = urlsplit(deployment.admin.url.reveal())._replace(path="/procrastinate").geturl()
+    idle = lab.options.idle_seconds
+    argv = [str(python), "-P", str(PEER_PROGRAM), url, str(starts), str(jobs), str(idle)]
+    arguments = deployment.admin.connect_args()
+    login = {"PGUSER": arguments.get("user"), "PGPASSWORD": arguments.get("password")}
+    environment = {**os.environ, **{name: value for name, value in login.items() if value is not None}}
+    running = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE, env=environment)
+    async with asyncio.timeout(PEER_SECONDS + idle):
+        said, _ = await running.communicate()
+    if running.returncode:
+        lab.progress("!!! procrastinate IS LEFT OUT: it failed, see above")
+        return []
+    found = json.loads(said)
+    milliseconds = [one * 1000 for one in found["starts"]]
+    name = f"procrastinate {version_of(python, 'procrastinate')}"
+    return [
+        Row("JB", f"{name}: from deferring to start: p50", "ms", (statistics.median(milliseconds),), None, None, False),
+        Row("JB", f"{name}: from deferring to start: p99", "ms", (_find_p99(milliseconds),), None, None, False),
+        Row("JB", f"{name}: jobs added a second, 16 at once", "1/s", (found["added"],)),
+        Row("JB", f"{name}: jobs added and run a second", "1/s", (found["run"],)),
+        Row("JB", f"{name}: CPU at rest, its process alone", "ms/s", (found["idle"] * 1e3 / idle,), None, None, False),
     ]
 
 

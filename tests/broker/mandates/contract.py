@@ -175,7 +175,7 @@ async def test_made_up_references_get_nothing(app: BrokerHarness, hands: Hands) 
     ):
         made_up = MandateReference(mandate_id, purpose_id)
         assert await hands.refused(made_up) is RefusalReason.UNKNOWN
-        await hands.worker.end_mandate(made_up)
+        await hands.gateway.end_mandate(made_up)
         await hands.gateway.end_mandate(made_up)
     await hands.leased(real)
 
@@ -203,7 +203,7 @@ async def test_two_tenants_with_the_same_names(app: BrokerHarness, hands: Hands)
     of_eve = await hands.make(eve, purpose_id=purpose_id)
     assert (await hands.leased(of_ada)).access_token == Secret("own-of-ada-acme")
     assert (await hands.leased(of_eve)).access_token == Secret("own-of-ada-evil")
-    await hands.worker.end_mandate(of_eve)
+    await hands.gateway.end_mandate(of_eve)
     assert await hands.refused(of_eve) is RefusalReason.REVOKED
     await hands.leased(of_ada)
     assert [entry.id for entry in await app.mandates.list_page(ada.tenant_id, None, None, 10)] == [of_ada.mandate_id]
@@ -221,7 +221,7 @@ async def test_nobody_has_more_than_the_limit(
     assert isinstance(answer, CredentialRefusal)
     assert answer.reason is RefusalReason.TOO_MANY
     await hands.make(bob)
-    await hands.worker.end_mandate(first)
+    await hands.gateway.end_mandate(first)
     await hands.make(ada)
 
 
@@ -234,11 +234,11 @@ async def test_it_ends_with_the_work(app: BrokerHarness, hands: Hands) -> None:
     generation = await app.generation(ada.tenant_id)
     by_worker, by_gateway = await hands.make(ada), await hands.make(ada)
     await hands.leased(by_worker)
-    await hands.worker.end_mandate(by_worker)
+    await hands.gateway.end_mandate(by_worker)
     await hands.gateway.end_mandate(by_gateway)
     for reference in (by_worker, by_gateway):
         assert await hands.refused(reference) is RefusalReason.REVOKED
-        await hands.worker.end_mandate(reference)
+        await hands.gateway.end_mandate(reference)
     ended = await events(app, ada.tenant_id, "ended")
     assert [(one["mandate"], one["cause"]) for one in ended] == [
         (str(by_worker.mandate_id), "completed"),
@@ -442,7 +442,7 @@ async def test_use_is_noted_once_a_minute_and_told_once(app: BrokerHarness, hand
 async def test_old_ones_are_forgotten_once_their_end_is_recorded(app: BrokerHarness, hands: Hands) -> None:
     ada = await an_ada(app)
     ended, live = await hands.make(ada), await hands.make(ada, lifetime=timedelta(days=5))
-    await hands.worker.end_mandate(ended)
+    await hands.gateway.end_mandate(ended)
     app.clock.ahead = timedelta(days=2)
     await app.mandates.sweep()
     async with app.database.admin_connection() as admin:

@@ -109,7 +109,7 @@ async def test_whoever_takes_the_right_away_waits_for_what_is_being_made(app: Br
         caller = await app.tokens.verify(ada.token)
         assert isinstance(caller, Credential)
         until = datetime.now(UTC) + timedelta(hours=1)
-        made = await insert_mandate(work, caller, wanted(ada), "", until, datetime.now(UTC))
+        made = await insert_mandate(work, caller, wanted(ada).terms, "", until, datetime.now(UTC))
         assert made
         taking = asyncio.create_task(app.execute(statement, ada.tenant_id))
 

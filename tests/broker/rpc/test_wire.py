@@ -39,7 +39,6 @@ from broker.rpc.codec import (
     PATHS,
     STATUS,
     VERIFY,
-    WORKER_END,
     WORKER_EXCHANGE,
     WORKER_PATHS,
     WORKER_VERIFY,
@@ -123,7 +122,6 @@ BODIES = {
     END_MANDATE: encode_reference(REFERENCE),
     WORKER_VERIFY: encode_reference(REFERENCE),
     WORKER_EXCHANGE: encode_worker_lease_request(REFERENCE, BY_MANDATE),
-    WORKER_END: encode_reference(REFERENCE),
 }
 """A request for each path."""
 
@@ -243,12 +241,11 @@ async def test_mandates_travel_whole(served: Served, scripted: Scripted) -> None
     scripted.answer = MANDATE
     assert await served.client.create_mandate(WANTED) == MANDATE
     await served.client.end_mandate(REFERENCE)
-    await served.worker.end_mandate(REFERENCE)
     scripted.answer = CREDENTIAL
     assert await served.worker.verify_mandate(REFERENCE) == CREDENTIAL
     scripted.answer = LEASE
     assert await served.worker.lease(BY_MANDATE) == LEASE
-    assert scripted.asked == [WANTED, REFERENCE, REFERENCE, REFERENCE, BY_MANDATE]
+    assert scripted.asked == [WANTED, REFERENCE, REFERENCE, BY_MANDATE]
     scripted.answer = CredentialRefusal(RefusalReason.UNKNOWN)
     assert [await client.find_problem() for client in (served.client, served.worker)] == [None, None]
 

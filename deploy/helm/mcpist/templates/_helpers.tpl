@@ -148,6 +148,9 @@ initContainers:
 {{- if has .kind (list "gateway" "console" "worker") }}
 - {name: MCPIST_BROKER_URL, value: "http://{{ include "mcpist.name" .root }}-broker:8080"}
 {{- end }}
+{{- if eq .kind "console" }}
+- {name: MCPIST_GATEWAY_URL, value: "http://{{ include "mcpist.name" .root }}-gateway:8080"}
+{{- end }}
 {{- range $name, $value := $values.settings }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
 {{- end }}
