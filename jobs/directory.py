@@ -13,7 +13,7 @@ from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict, LimitReached, MCPistError, NotFound
-from jobs.job import COLUMNS, MANDATE_LIFETIME, Job, JobState, read_job
+from jobs.job import COLUMNS, MANDATE_LIFETIME, Job, JobState, Notify, read_job
 from jobs.queue import TOO_MANY_WAIT
 
 PermitRetry = Callable[[JobToRetry], Awaitable[UUID | RefusalReason]]
@@ -73,6 +73,20 @@ class JobDirectory:
             if await work.fetchval(_CANCEL, user_id, job_id) is not None:
                 await audit_change(work, actor, AuditEventKind.JOB_CANCELLED, job=str(job_id))
             return await _find(work, user_id, job_id)
+
+    async def set_notify(self, tenant_id: UUID, user_id: UUID, job_id: UUID, notify: Notify) -> ListedJob:
+        """Choose after which ends of a job of theirs the person is told.
+
+        Raises:
+            NotFound: the person has none of this id.
+            Conflict: it has ended.
+        """
+        async with self._console.tenant(tenant_id) as work:
+            changed = await work.fetchval(_NOTIFY, user_id, job_id, notify)
+            found = await _find(work, user_id, job_id)
+        if changed is None:
+            raise Conflict(f"this job has ended already: {found.job.state}")
+        return found
 
     async def retry_job(
         self, actor: Actor, tenant_id: UUID, user_id: UUID, job_id: UUID, permit: PermitRetry
@@ -158,6 +172,8 @@ _FIND = _SELECT + " AND id = $3"
 _CANCEL = """UPDATE jobs.jobs SET cancel_requested_at = jobs.clock()
     WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2) AND id = $3 AND cancel_requested_at IS NULL
         AND state IN ('queued', 'running') RETURNING true"""
+_NOTIFY = """UPDATE jobs.jobs SET notify = $4
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING true"""
 _BIND_USER = "SELECT set_config('app.user_id', $2, true) WHERE $1 = core.current_tenant()"
 _RETRY = "SELECT jobs.retry($2, $3) WHERE $1 = core.current_tenant()"
 _RETRIED_STATES = frozenset({JobState.FAILED, JobState.CANCELLED, JobState.UNKNOWN})

@@ -41,6 +41,14 @@ class JobState(StrEnum):
         return self not in (JobState.QUEUED, JobState.RUNNING)
 
 
+class Notify(StrEnum):
+    """After which ends of a job its person is told: none, one without success that they have not asked for, or all."""
+
+    NEVER = "never"
+    FAILURE = "failure"
+    ALWAYS = "always"
+
+
 class JobError(StrEnum):
     """Reason why a job has no result of its own."""
 
@@ -117,6 +125,7 @@ class Job:
     updated_at: datetime
     finished_at: datetime | None
     expires_at: datetime
+    notify: Notify = Notify.NEVER
     lacks_worker: bool = field(default=False, compare=False)
     """It waits, and no worker ran when it was read."""
 
@@ -134,7 +143,7 @@ class Job:
 
 COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, tools, client, mandate_id, schedule_id,
     state, attempt, is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at,
-    updated_at, finished_at, expires_at,
+    updated_at, finished_at, expires_at, notify,
     CASE state WHEN 'queued' THEN NOT (SELECT jobs.has_worker()) ELSE false END AS lacks_worker"""
 
 
@@ -171,5 +180,6 @@ def read_job(row: Row) -> Job:
         updated_at=row["updated_at"],
         finished_at=row["finished_at"],
         expires_at=row["expires_at"],
+        notify=Notify(row["notify"]),
         lacks_worker=row["lacks_worker"],
     )

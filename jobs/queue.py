@@ -26,6 +26,7 @@ from jobs.job import (
     MIN_LIFETIME,
     Job,
     NewJob,
+    Notify,
     cut_text,
     read_job,
 )
@@ -131,6 +132,13 @@ class JobQueue:
             row = await work.fetchrow(_CANCEL, job_id) or await work.fetchrow(_FIND, job_id)
         return None if row is None else read_job(row)
 
+    async def set_notify(self, tenant_id: UUID, user_id: UUID, job_id: UUID, notify: Notify) -> Job | None:
+        """Choose after which ends of a job the person is told; one that has ended stays as it is. None where there is
+        none."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            row = await work.fetchrow(_NOTIFY, job_id, notify) or await work.fetchrow(_FIND, job_id)
+        return None if row is None else read_job(row)
+
     async def load_arguments(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> bytes | None:
         """Load the arguments exactly as they were given, None where there is no such job.
 
@@ -228,6 +236,8 @@ _LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
         SELECT number FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3)) AND {_IS_KEPT}
     ORDER BY number DESC LIMIT $4"""  # noqa: S608 our own words
 _CANCEL: LiteralString = f"""UPDATE jobs.jobs SET cancel_requested_at = coalesce(cancel_requested_at, jobs.clock())
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING {COLUMNS}"""  # noqa: S608 our own words
+_NOTIFY: LiteralString = f"""UPDATE jobs.jobs SET notify = $4
     WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING {COLUMNS}"""  # noqa: S608 our own words
 _ARGUMENTS = "SELECT arguments FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3"
 _ANSWER = "SELECT jobs.answer($3, $4, $5, $6) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"

@@ -13,7 +13,7 @@ from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database, Row
 from core.errors import Invalid, LimitReached
 from core.sealed_records import RecordSealer
-from jobs.job import MAX_ARGUMENT_BYTES, MAX_TITLE
+from jobs.job import MAX_ARGUMENT_BYTES, MAX_TITLE, Notify
 from jobs.schedule_times import ScheduleRule
 
 ARGUMENTS_KIND = "schedule arguments"
@@ -56,6 +56,7 @@ class NewSchedule:
     rule: ScheduleRule
     overlap: Overlap
     next_run_at: datetime
+    notify: Notify = Notify.NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ class Schedule:
     mandate_expires_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    notify: Notify = Notify.NEVER
+    """After which ends of its jobs its person is told."""
 
     @property
     def is_waiting_for_consent(self) -> bool:
@@ -122,7 +125,7 @@ class Schedules:
         times = (rule.cron, rule.interval, rule.at, rule.time_zone, new.overlap, new.next_run_at)
         try:
             async with self._database.personal(new.tenant_id, new.user_id) as work:
-                row = await work.fetchrow(_INSERT, *values, new.max_attempts - 1, new.lifetime, *times)
+                row = await work.fetchrow(_INSERT, *values, new.max_attempts - 1, new.lifetime, *times, new.notify)
         except asyncpg.ProgramLimitExceededError:
             raise LimitReached(f"you have {MAX_SCHEDULES} schedules already; delete one first", 60) from None
         return None if row is None else read_schedule(row)
@@ -190,15 +193,16 @@ def read_schedule(row: Row) -> Schedule:
         mandate_expires_at=row["mandate_expires_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        notify=Notify(row["notify"]),
     )
 
 
 COLUMNS: LiteralString = """tenant_id, user_id, id, title, kind, module, tool, mandate_id, cron, every, at, time_zone,
     overlap, state, end_reason, next_run_at, last_run_at, last_job_id, skipped, consented_at, mandate_expires_at,
-    created_at, updated_at"""
+    created_at, updated_at, notify"""
 _INSERT: LiteralString = f"""INSERT INTO jobs.schedules (tenant_id, user_id, id, title, kind, module, tool, client,
-        mandate_id, arguments, retries, lifetime, cron, every, at, time_zone, overlap, next_run_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+        mandate_id, arguments, retries, lifetime, cron, every, at, time_zone, overlap, next_run_at, notify)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
     ON CONFLICT (tenant_id, id) DO NOTHING RETURNING {COLUMNS}"""  # noqa: S608 our own words
 _LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.schedules WHERE tenant_id = $1 AND user_id = $2
     ORDER BY created_at DESC, id"""  # noqa: S608 our own words

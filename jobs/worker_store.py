@@ -66,6 +66,16 @@ class QueueFigures:
     oldest_seconds: float = 0.0
 
 
+async def load_queue_figures(database: Database) -> QueueFigures:
+    """Load depth and age of the queue, in the role of a worker or of the control plane.
+
+    Raises:
+        core.errors.Unavailable: the database is away.
+    """
+    row = (await database.fetch(_FIGURES))[0]
+    return QueueFigures(row["waiting"], row["running"], row["oldest_seconds"])
+
+
 def read_claimed(worker: UUID, row: Any) -> ClaimedJob:
     """Read a row of ``CLAIM``."""
     return ClaimedJob(worker, read_job(row), row["arguments"])
@@ -119,11 +129,6 @@ class WorkerStore:
     async def end_restored(self) -> int:
         """End every job that has not ended: this database was restored, and what is in it may have run since."""
         return await self._database.call(_END_RESTORED)
-
-    async def load_figures(self) -> QueueFigures:
-        """Load depth and age of the queue."""
-        row = (await self._database.fetch(_FIGURES))[0]
-        return QueueFigures(row["waiting"], row["running"], row["oldest_seconds"])
 
 
 def _get_fence(claimed: ClaimedJob) -> tuple[UUID, UUID, UUID, int]:

@@ -45,6 +45,7 @@ from server.standalone import open_role_deployment
 from server.start_files import load_console_key, load_identity_settings
 from server.wiring.console_proxy import BrokerProxy
 from server.wiring.control_plane import ControlPlane
+from server.wiring.jobs import show_queue
 from server.wiring.schedule_requests import open_remote_gateway
 from server.wiring.web import API_PATH, SCIM_PATH, PrefixRoute, has_route
 
@@ -92,6 +93,7 @@ def _serve_metrics(
 ) -> contextlib.AbstractAsyncContextManager[None]:
     register_health_metrics(metrics, health)
     metrics.register_labelled("mcpist_database_connections", database.count_connections)
+    show_queue(metrics, database)
     return serve_process_metrics(settings, metrics)
 
 

@@ -1,4 +1,4 @@
-"""Metrics of the whole deployment, which its broker reads: accounts, OAuth clients, notifications,
+"""Metrics of the whole deployment, which its broker reads: accounts, OAuth clients, mandates, notifications,
 audit streams, and the spool."""
 
 import contextlib
@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from broker.audit_streams.stream_settings import count_late_streams
+from broker.interface import MandatePurpose
 from broker.refresh.decision import RefreshTiming
 from broker.refresh.spool import count_outcomes
 from broker.vault.vault import Vault
@@ -24,6 +25,7 @@ LATE = timedelta(minutes=10)
 """After which what should have been done counts as overdue."""
 USED_WITHIN = timedelta(seconds=RefreshTiming().used_within)
 _FIGURES = "SELECT vault.deployment_figures($1, $2)"
+_MANDATES = "SELECT purpose, number FROM auth.count_live_mandates()"
 
 
 class DeploymentFigures:
@@ -41,7 +43,8 @@ class DeploymentFigures:
         """
         streams_late = await count_late_streams(self._database, get_utc_now() - LATE)
         figures = orjson.loads(await self._database.call(_FIGURES, USED_WITHIN, LATE))
-        self._figures = {**figures, "audit_streams_late": streams_late}
+        mandates = {row["purpose"]: row["number"] for row in await self._database.fetch(_MANDATES)}
+        self._figures = {**figures, "audit_streams_late": streams_late, "mandates": mandates}
 
     def get_number(self, name: str) -> float:
         """Return one number."""
@@ -51,12 +54,17 @@ class DeploymentFigures:
         """Return the number of accounts by status."""
         return dict.fromkeys(("active", "needs_reauth", "disabled"), 0) | self._figures.get("accounts", {})
 
+    def get_mandates(self) -> Mapping[str, float]:
+        """Return the number of live mandates by purpose."""
+        return dict.fromkeys(MandatePurpose, 0) | self._figures.get("mandates", {})
+
 
 @contextlib.asynccontextmanager
 async def watch_deployment(metrics: Metrics, database: Database, vault: Vault, spool: Path) -> AsyncGenerator[None]:
     """Keep the deployment's figures in `metrics` until the block is left."""
     figures = DeploymentFigures(database)
     metrics.register_labelled("mcpist_accounts", figures.get_accounts)
+    metrics.register_labelled("mcpist_mandates", figures.get_mandates)
     for name in ("accounts_overdue", "audit_streams_late", "oauth_clients_rejected", "notices_waiting"):
         metrics.register_observable(f"mcpist_{name}", lambda name=name: figures.get_number(name))
     metrics.register_observable("mcpist_refresh_answers_spooled", lambda: count_outcomes(spool))

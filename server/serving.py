@@ -39,7 +39,7 @@ from server.standalone import open_remote_broker
 from server.wiring.broker import open_broker_runtime
 from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
-from server.wiring.jobs import run_job_worker
+from server.wiring.jobs import run_job_worker, show_queue
 from server.wiring.schedule_requests import InProcessGateway, create_schedule_creator
 from server.wiring.web import CONSOLE_PATH, open_web_application
 from server.workers.supervisor import Workers, run_workers
@@ -282,6 +282,7 @@ async def _drain(gateway: Gateway, settings: Settings) -> None:
 async def _run_sealer(context: OperatorContext, settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
     """Run the maintenance of the audit log: sealing, counting, and deleting old events."""
     retention = AuditRetentionStore(context.console, settings.audit_keep_months)
+    show_queue(metrics, context.console)
     async with (
         run_audit_maintenance(context.console, metrics),
         run_retention(context.deployment, retention, get_utc_now),

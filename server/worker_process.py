@@ -52,7 +52,14 @@ async def run_worker(settings: Settings, report: Report, on_ready: Callable[[Wor
             run_worker_gateway(settings, deployment, _open_broker(settings, tracer), tracer) as gateway,
             serve_process_metrics(settings, gateway.metrics),
             serve_application(PathDispatcher(build_health_routes(gateway.health)), listener, settings),
-            run_job_worker(settings, deployment, gateway.job_handlers, gateway.verify_mandate, gateway.metrics),
+            run_job_worker(
+                settings,
+                deployment,
+                gateway.job_handlers,
+                gateway.verify_mandate,
+                gateway.metrics,
+                shows_queue=True,
+            ),
         ):
             on_ready(WorkerReady(f"{settings.public_url}/healthz"))
             await stop.wait()

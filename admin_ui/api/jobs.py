@@ -16,14 +16,16 @@ from core.api.app import create_router
 from core.api.dependencies import AllOwners, CurrentUserWrite, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
 from core.api.principal import Principal
-from core.api.schemas import PageOf, ResponseModel
+from core.api.schemas import PageOf, RequestModel, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 from jobs.directory import JobDirectory, JobFilter, ListedJob, hide_contents
 from jobs.job import JobState as State
+from jobs.job import Notify
 
 routes = create_router("jobs")
 
 JobPath = Annotated[UUID, Path(description="Identifier of the job.")]
+NotifyChoice = Literal["never", "failure", "always"]
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled", "unknown"]
 JobSort = Literal["created_at", "-created_at"]
 _PlaceKey = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -60,7 +62,17 @@ class JobView(ResponseModel):
     started_at: datetime | None = Field(description="Time at which it was first started.")
     updated_at: datetime = Field(description="Time of its last change.")
     finished_at: datetime | None = Field(description="Time of its end.")
+    notify: NotifyChoice = Field(description="After which ends of it the user gets a mail.")
     expires_at: datetime = Field(description="Time at which it is deleted with its result, once it has ended.")
+
+
+class JobChanges(RequestModel):
+    """What is changed of a job."""
+
+    notify: NotifyChoice = Field(
+        description="After which ends of it the user gets a mail: `never`, `failure` (it failed, or its outcome is "
+        "unknown), or `always`."
+    )
 
 
 @routes.get("/jobs")
@@ -100,6 +112,20 @@ async def show_job(job_id: JobPath, caller: OwnerRead, dependencies: AdminDeps) 
     user_id = None if caller.is_administrator_with(ADMIN_READ) else caller.user_id
     found = await JobDirectory(dependencies.console).get_job(caller.tenant_id, user_id, job_id)
     return _build_view(caller, dependencies, found)
+
+
+@routes.patch("/jobs/{job_id}")
+async def change_job(
+    job_id: JobPath, changes: JobChanges, caller: CurrentUserWrite, dependencies: AdminDeps
+) -> JobView:
+    """Change whether the caller is told of the end of a job of theirs.
+
+    It must not have ended. The mail has its title, its state and its times, and nothing of its arguments and its
+    result; the deployment's webhook gets the same.
+    """
+    directory = JobDirectory(dependencies.console)
+    changed = await directory.set_notify(caller.tenant_id, caller.user_id, job_id, Notify(changes.notify))
+    return _build_view(caller, dependencies, changed)
 
 
 @routes.post("/jobs/{job_id}/cancellation")

@@ -22,6 +22,7 @@ from core.api.security import get_security
 from core.errors import Conflict
 from core.scopes import ADMIN_READ, ADMIN_WRITE, WRITE
 from core.secret import Secret
+from jobs.job import Notify
 from jobs.schedule_directory import ListedSchedule, ScheduleDirectory, ScheduleFilter, hide_title
 from jobs.schedule_times import MAX_CRON_LENGTH, MAX_ZONE_LENGTH
 from jobs.schedules import Overlap
@@ -81,6 +82,9 @@ class ScheduleCreate(RequestModel):
         default=Overlap.SKIP,
         description="What becomes of a run that is due while the last one works: `skip` or `wait`.",
     )
+    notify: Notify = Field(
+        default=Notify.NEVER, description="After which runs the user gets a mail: `never`, `failure` or `always`."
+    )
 
 
 class ScheduleView(ResponseModel):
@@ -109,6 +113,7 @@ class ScheduleView(ResponseModel):
     at: datetime | None = Field(description="Time of its single run; null if it runs again and again.")
     time_zone: str = Field(description="IANA time zone of the cron expression.")
     overlap: Overlap = Field(description="What becomes of a run that is due while the last one works.")
+    notify: Notify = Field(description="After which runs the user gets a mail.")
     next_run_at: datetime | None = Field(description="Time of the next run; null if there is none.")
     last_run_at: datetime | None = Field(description="Time of the last run; null if there was none.")
     last_job_id: UUID | None = Field(description="Identifier of the job of the last run; null if there was none.")

@@ -26,6 +26,7 @@ from broker.user_policy import ToolHints, build_denied_event, is_allowed, load_u
 from core.audit.transactional import append_in_transaction
 from core.caller import Credential
 from core.db import Database, Row, UnitOfWork
+from core.observability.metrics import Metrics
 
 LONGEST: Mapping[MandatePurpose, timedelta] = {
     MandatePurpose.JOB: timedelta(days=7),
@@ -51,18 +52,22 @@ class MandateService:
         *,
         clock: Callable[[], datetime],
         signer: AuditPassSigner | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._verifier = verifier
         self._database = database
         self._tools = tools
         self._clock = clock
         self._signer = signer
+        self._metrics = metrics or Metrics()
+        self._metrics.begin_at_zero("mandates", MandatePurpose)
+        self._metrics.begin_at_zero("mandates_refused", RefusalReason)
 
     async def create_mandate(self, request: MandateRequest) -> Mandate | CredentialRefusal:
         """See :meth:`broker.interface.MandateBroker.create_mandate`."""
         caller = await self._verifier.verify(request.subject)
         if isinstance(caller, CredentialRefusal):
-            return caller
+            return self._count_refusal(caller)
         return await self._create(caller, request.terms)
 
     async def permit_retry(self, caller: Credential, job: JobToRetry) -> UUID | CredentialRefusal:
@@ -79,11 +84,18 @@ class MandateService:
         async with self._database.tenant(caller.tenant_id) as work:
             mandate = await mandate_records.find_mandate(work, job.schedule, self._clock())
             if mandate is None or mandate.credential.user_id != caller.user_id:
-                return _refuse(caller, RefusalReason.UNKNOWN)
+                return self._count_refusal(_refuse(caller, RefusalReason.UNKNOWN))
             verdict = await self._judge(work, mandate, None)
-        return verdict if isinstance(verdict, CredentialRefusal) else mandate.id
+        return self._count_refusal(verdict) if isinstance(verdict, CredentialRefusal) else mandate.id
 
     async def _create(self, caller: Credential, terms: MandateTerms) -> Mandate | CredentialRefusal:
+        made = await self._insert(caller, terms)
+        if isinstance(made, CredentialRefusal):
+            return self._count_refusal(made)
+        self._metrics.count_mandate(made.purpose)
+        return made
+
+    async def _insert(self, caller: Credential, terms: MandateTerms) -> Mandate | CredentialRefusal:
         now = self._clock()
         expires_at = min(terms.expires_at, now + LONGEST[terms.purpose])
         if expires_at <= now:
@@ -131,7 +143,13 @@ class MandateService:
                 mandate = await mandate_records.find_mandate(work, reference, self._clock())
                 if mandate is not None:
                     verdict = await self._judge(work, mandate, asked)
+        if isinstance(verdict, CredentialRefusal):
+            self._count_refusal(verdict)
         return verdict if self._signer is None else self._signer.add_pass(verdict)
+
+    def _count_refusal(self, refusal: CredentialRefusal) -> CredentialRefusal:
+        self._metrics.count_mandate_refusal(refusal.reason)
+        return refusal
 
     async def _judge(
         self, work: UnitOfWork, mandate: StoredMandate, asked: Tool | None

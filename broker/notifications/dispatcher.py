@@ -129,6 +129,8 @@ class NotificationDispatcher:
 def _decide_outcome(notice: UserNotification, channels: Sequence[NotificationChannel]) -> DeliveryOutcome | None:
     if notice.is_resolved:
         return "over"
+    if notice.job is not None and not notice.recipients:
+        return "nobody"  # of that person, a webhook is told nothing either
     if all(channel.name in notice.unwanted_channels for channel in channels):
         return "nobody"
     return "given_up" if notice.attempts > MOST_ATTEMPTS else None

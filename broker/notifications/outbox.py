@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from core.db import Database, UnitOfWork
+from core.db import Database, Row, UnitOfWork
 
 MOST_AT_ONCE = 50
 MOST_RECIPIENTS = 20
@@ -18,6 +18,19 @@ NotificationKey = tuple[UUID, UUID]
 
 
 @dataclass(frozen=True, slots=True)
+class EndedJob:
+    """A job that has ended, at the time of its notification. `title` is its person's own words where a schedule made
+    it."""
+
+    id: UUID
+    title: str
+    module: str
+    tool: str
+    is_scheduled: bool
+    began_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class UserNotification:
     """Event to notify users about.
 
@@ -26,6 +39,7 @@ class UserNotification:
     credential) or a provider; `module` is one that the link can name, if there is any. `role_id` is the role that
     shares the account. `told_by` names the channels that have sent it. `over`: the problem was solved meanwhile; if it
     has recurred, it has a new event, so that a flapping problem is sent once, after it has persisted for a while.
+    That of a job tells its person alone that it has ended, with the state `cause`; nothing is to be repaired.
     `unwanted_channels` are those by which the tenant does not tell this; of the recipients, nobody is left who wants no
     mail of it.
     """
@@ -33,7 +47,7 @@ class UserNotification:
     tenant_id: UUID
     id: UUID
     tenant: str
-    subject_type: Literal["account", "account_end", "credential", "oauth_client"]
+    subject_type: Literal["account", "account_end", "credential", "oauth_client", "job"]
     service: str
     module: str
     account: str
@@ -46,6 +60,7 @@ class UserNotification:
     delivered_channels: tuple[str, ...]
     recipients: tuple[str, ...]
     unwanted_channels: tuple[str, ...]
+    job: "EndedJob | None" = None
 
 
 async def take_due(database: Database) -> list[NotificationKey]:
@@ -79,6 +94,13 @@ async def read_notification(work: UnitOfWork, notice_id: UUID) -> UserNotificati
         delivered_channels=tuple(row["told_by"]),
         recipients=(*people, *further),
         unwanted_channels=tuple(name for name in ("mail", "webhook") if not row[name]),
+        job=_read_job(row) if row["about"] == "job" else None,
+    )
+
+
+def _read_job(row: Row) -> EndedJob:
+    return EndedJob(
+        row["subject_id"], row["title"], row["job_module"], row["tool"], row["is_scheduled"], row["began_at"]
     )
 
 
@@ -96,7 +118,8 @@ _READ = """SELECT n.about, n.cause, n.created_at, n.attempts, n.told_by, t.name 
     coalesce(a.provider, c.module, o.provider) AS service,
     coalesce(c.module, (SELECT min(b.module) FROM vault.credentials b
         WHERE b.tenant_id = $1 AND b.account_id = a.id)) AS module,
-    coalesce(a.account, c.account, '') AS account, coalesce(a.user_id, c.user_id) AS user_id,
+    coalesce(a.account, c.account, '') AS account, coalesce(a.user_id, c.user_id, n.user_id) AS user_id,
+    n.subject_id, n.title, n.module AS job_module, n.tool, n.is_scheduled, n.began_at,
     coalesce(a.role_id, c.role_id) AS role_id,
     coalesce(s.mail, true) AS mail, coalesce(s.webhook, true) AS webhook,
     coalesce(s.administrators, false) AS administrators, coalesce(s.addresses, '{}') AS addresses,
@@ -105,6 +128,7 @@ _READ = """SELECT n.about, n.cause, n.created_at, n.attempts, n.told_by, t.name 
         WHEN 'account_end' THEN a.status IS DISTINCT FROM 'active' OR a.told_end IS NULL
             OR a.told_end <= vault.clock() OR least(a.ends_at, a.refresh_ends_at) > a.told_end
         WHEN 'credential' THEN c.state IS DISTINCT FROM 'broken'
+        WHEN 'job' THEN false
         ELSE o.state IS DISTINCT FROM 'misconfigured' END
     OR EXISTS (SELECT FROM vault.notices m WHERE m.tenant_id = $1 AND m.about = n.about
         AND m.subject_id = n.subject_id AND (m.created_at, m.id) > (n.created_at, n.id)) AS over

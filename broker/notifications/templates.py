@@ -10,8 +10,16 @@ from broker.connections.connection_status import (
     describe_cause,
     get_catalogue_word,
 )
-from broker.notifications.outbox import UserNotification
+from broker.notifications.outbox import EndedJob, UserNotification
 from core.connection_causes import find_cause
+
+JOBS_PATH = "/console/jobs"
+_JOB_STATES = {
+    "succeeded": ("has succeeded", "成功しました"),
+    "failed": ("has failed", "失敗しました"),
+    "cancelled": ("was cancelled", "取り消されました"),
+    "unknown": ("was cut off, and may have taken effect", "中断されました。実行された可能性があります"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,8 @@ class NotificationText:
 
 def render_notification(notice: UserNotification, title: str, public_url: str) -> NotificationText:
     """`title` is the service's or provider's name for people."""
+    if notice.job is not None:
+        return _render_job_end(notice, notice.job, public_url + JOBS_PATH)
     if notice.subject_type == "oauth_client":
         return _render_client_refusal(notice, title, public_url + OAUTH_CLIENTS_PATH)
     link = public_url + (build_connect_path(notice.module, notice.role_id) if notice.module else OAUTH_CLIENTS_PATH)
@@ -44,8 +54,27 @@ def render_notification(notice: UserNotification, title: str, public_url: str) -
     return NotificationText(f"MCPist: {title} has to be connected again / 再接続が必要です", body, link)
 
 
+def _render_job_end(notice: UserNotification, job: EndedJob, link: str) -> NotificationText:
+    title = "".join(sign if sign.isprintable() else " " for sign in job.title) or f"{job.module}.{job.tool}"
+    state, state_ja = _JOB_STATES[notice.cause]
+    times = f"{_format_time(job.began_at)} – {_format_time(notice.created_at)}"
+    body = (
+        f"{title}: {state}.\n"
+        f"Time: {times}\n"
+        f"Its result is kept for a while: {link}\n\n"
+        f"{title}: {state_ja}\n"
+        f"時刻: {times}\n"
+        f"結果はしばらく保存されます: {link}\n"
+    )
+    return NotificationText(f"MCPist: {title} {state} / {state_ja}", body, link)
+
+
+def _format_time(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
 def _render_expiry_warning(notice: UserNotification, whose: str, ends_at: datetime, link: str) -> NotificationText:
-    until = f"{ends_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    until = _format_time(ends_at)
     body = (
         f"The access to {whose} ends on {until}.\n"
         f"Why: {describe_cause(notice.cause)}.\n"

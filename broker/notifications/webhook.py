@@ -9,7 +9,7 @@ from datetime import datetime
 import orjson
 
 from broker.connections.connection_status import describe_cause
-from broker.notifications.outbox import UserNotification
+from broker.notifications.outbox import EndedJob, UserNotification
 from broker.notifications.settings import WebhookSettings, decode_webhook_secret
 from broker.notifications.templates import NotificationText
 from broker.oauth_client.vendor_http import TransportFailure, VendorHttpClient, VendorRequest, VendorResponse
@@ -19,6 +19,7 @@ EVENT_TYPES = {
     "account_end": "account.ending",
     "credential": "credential.broken",
     "oauth_client": "oauth_client.refused",
+    "job": "job.ended",
 }
 
 
@@ -36,18 +37,38 @@ class WebhookChannel:
         return await post_event(self._http, self._settings, str(notice.id), self._build_event(notice, wording), now)
 
     def _build_event(self, notice: UserNotification, wording: NotificationText) -> dict[str, object]:
-        data = {
-            "tenant": {"id": str(notice.tenant_id), "name": notice.tenant},
-            "service": notice.service,
-            "account": notice.account,
-            "shared": notice.role_id is not None,
-            "cause": notice.cause,
-            "meaning": describe_cause(notice.cause),
-            "link": wording.link,
-            "ends_at": notice.ends_at and notice.ends_at.isoformat(),
-            "recipients": list(notice.recipients),
-        }
+        data = _describe_job(notice, notice.job, wording) if notice.job else _describe_problem(notice, wording)
         return {"type": EVENT_TYPES[notice.subject_type], "timestamp": notice.created_at.isoformat(), "data": data}
+
+
+def _describe_job(notice: UserNotification, job: EndedJob, wording: NotificationText) -> dict[str, object]:
+    """Describe the end of a job as administrators see it: a schedule is named by its person, and not shown."""
+    return {
+        "tenant": {"id": str(notice.tenant_id), "name": notice.tenant},
+        "job": str(job.id),
+        "title": "" if job.is_scheduled else job.title,
+        "module": job.module,
+        "tool": job.tool,
+        "state": notice.cause,
+        "created_at": job.began_at.isoformat(),
+        "finished_at": notice.created_at.isoformat(),
+        "link": wording.link,
+        "recipients": list(notice.recipients),
+    }
+
+
+def _describe_problem(notice: UserNotification, wording: NotificationText) -> dict[str, object]:
+    return {
+        "tenant": {"id": str(notice.tenant_id), "name": notice.tenant},
+        "service": notice.service,
+        "account": notice.account,
+        "shared": notice.role_id is not None,
+        "cause": notice.cause,
+        "meaning": describe_cause(notice.cause),
+        "link": wording.link,
+        "ends_at": notice.ends_at and notice.ends_at.isoformat(),
+        "recipients": list(notice.recipients),
+    }
 
 
 async def post_event(

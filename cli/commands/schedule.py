@@ -107,6 +107,10 @@ def create(
         str,
         typer.Option("--overlap", metavar="skip|wait", help="What becomes of a run while the last one still works."),
     ] = "skip",
+    notify: Annotated[
+        str,
+        typer.Option("--notify", metavar="never|failure|always", help="After which runs you get a mail."),
+    ] = "never",
     idempotency_key: Annotated[
         str | None,
         typer.Option("--idempotency-key", metavar="KEY", help="The same one again makes no second schedule."),
@@ -125,6 +129,7 @@ def create(
         "at": at,
         "time_zone": time_zone,
         "overlap": overlap,
+        "notify": notify,
     }
 
     def call_api(api: "AdminApiClient") -> "tuple[ScheduleEntry, bool]":

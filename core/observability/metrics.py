@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-CounterName = Literal["denied", "auth_refused", "jobs", "limited", "responses", "refreshes"]
+CounterName = Literal[
+    "denied", "auth_refused", "jobs", "limited", "mandates", "mandates_refused", "responses", "refreshes"
+]
 
 # Seconds. Our own work is some 20 µs a call, a vendor takes 50 ms to 30 s.
 DURATION_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -64,6 +66,9 @@ OBSERVABLE_METRICS = (
     ObservableMetric(
         "mcpist_log_lines_dropped", "Lines of the call log dropped because the reader was too slow.", "counter"
     ),
+    ObservableMetric(
+        "mcpist_mandates", "Live mandates of the deployment; at most 100,000 of a purpose count.", label="purpose"
+    ),
     ObservableMetric("mcpist_notices_waiting", "Notifications that should have been sent 10 minutes ago."),
     ObservableMetric("mcpist_oauth_clients_rejected", "OAuth clients that their vendor refuses."),
     ObservableMetric(
@@ -77,6 +82,12 @@ COUNTERS: dict[CounterName, tuple[str, str, str]] = {
     "auth_refused": ("mcpist_auth_refused", "reason", "Credentials that were refused, by reason."),
     "jobs": ("mcpist_jobs_ended", "state", "Runs of jobs in this process, by the state after it."),
     "limited": ("mcpist_limited", "limit", "Requests refused by a limit."),
+    "mandates": ("mcpist_mandates_made", "purpose", "Mandates that people have given, by what they are for."),
+    "mandates_refused": (
+        "mcpist_mandates_refused",
+        "reason",
+        "Mandates that were not made, and uses of one that counts no more.",
+    ),
     "refreshes": ("mcpist_refreshes", "outcome", "Refreshes of vendors' tokens, by the vendor's answer."),
     "responses": ("mcpist_http_responses", "status", "HTTP answers by status."),
 }
@@ -135,6 +146,14 @@ class Metrics:
     def count_job(self, state: str) -> None:
         """Count a run of a job that has ended; ``queued`` is one that will be tried again."""
         _count(self.counters["jobs"], state)
+
+    def count_mandate(self, purpose: str) -> None:
+        """Count a mandate that was made."""
+        _count(self.counters["mandates"], purpose)
+
+    def count_mandate_refusal(self, reason: str) -> None:
+        """Count a mandate that was not made, or that was used and does not count."""
+        _count(self.counters["mandates_refused"], reason)
 
     def count_response(self, status: int) -> None:
         """Count an HTTP answer."""

@@ -13,7 +13,7 @@ from gateway.tasks.own_schedules import OwnSchedules
 from gateway.tasks.schedule_tools import build_schedule_tools
 from gateway.tasks.task_form import describe_waiting
 from gateway.tool_context import get_request
-from jobs.job import Job
+from jobs.job import Job, Notify
 from modules.kit import Context, Hints, Module, ToolError, tool
 from modules.kit.results import Missable, Text
 from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
@@ -129,12 +129,33 @@ def build_jobs_module(jobs: OwnJobs, schedules: OwnSchedules, consent_url: str) 
             raise ToolError(NO_SUCH_JOB)
         return JobSummary(**_describe(job))
 
+    @tool(hints=CANCELS, scopes=[SCOPE])
+    async def notify_when_done(
+        context: Context,
+        job_id: JobId,
+        when: Annotated[Notify, Field(description="After failures only, always, or never")] = Notify.ALWAYS,
+    ) -> JobSummary:
+        """Have the user told by mail when a job ends, where this MCPist sends mail."""
+        job = await jobs.set_notify(get_request(context).caller, job_id, when)
+        if job is None:
+            raise ToolError(NO_SUCH_JOB)
+        if job.state.is_final:
+            raise ToolError(f"this job has ended already: {job.state}")
+        return JobSummary(**_describe(job))
+
     return Module(
         name=NAME,
         title="Jobs",
         description="Your work that goes on after its call or at times: how it stands, and its results.",
         scopes=frozenset({SCOPE}),
-        tools=(get_job, wait_for_job, list_jobs, cancel_job, *build_schedule_tools(schedules, SCOPE, consent_url)),
+        tools=(
+            get_job,
+            wait_for_job,
+            list_jobs,
+            cancel_job,
+            notify_when_done,
+            *build_schedule_tools(schedules, SCOPE, consent_url),
+        ),
     )
 
 

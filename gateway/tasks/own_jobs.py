@@ -15,7 +15,7 @@ from gateway.mcp.request_context import ReportProgress, RequestContext
 from gateway.sieve.sieve import SieveView
 from gateway.tasks.stored_call import StoredAnswer, StoredCall, decode_answer, decode_call
 from jobs.events import PersonalChanges
-from jobs.job import MAX_CLIENT, Job, JobError, JobState, ToolNames, cut_text
+from jobs.job import MAX_CLIENT, Job, JobError, JobState, Notify, ToolNames, cut_text
 from jobs.queue import JobQueue
 from modules.kit import OUTCOME_UNKNOWN
 
@@ -72,6 +72,13 @@ class OwnJobs:
     async def withdraw(self, job: Job) -> Job | None:
         """Cancel a job that awaits input; None where it is gone."""
         return await self._queue.withdraw_job(job)
+
+    async def set_notify(self, caller: Caller, job_id: str, notify: Notify) -> Job | None:
+        """Choose after which ends of a job the caller is told; None where they have none of that id."""
+        parsed = parse_id(job_id)
+        if parsed is None:
+            return None
+        return await self._queue.set_notify(caller.tenant_id, caller.user_id, parsed, notify)
 
     async def list(self, caller: Caller, *, before: UUID | None, limit: int) -> Sequence[Job]:
         """List jobs, the newest first, or those older than the job `before`."""

@@ -32,6 +32,7 @@ from gateway.tasks.job_starter import (
 from gateway.tasks.own_jobs import parse_id
 from gateway.tasks.stored_call import StoredCall, ToolNames, decode_call, encode_call
 from gateway.tool_runner import NO_SUCH_TOOL
+from jobs.job import Notify
 from jobs.schedule_times import ScheduleRule, parse_rule
 from jobs.schedules import NewSchedule, Overlap, Schedule, Schedules, ScheduleState
 from modules.kit import ToolError
@@ -64,6 +65,7 @@ class WantedSchedule:
     time_zone: str
     overlap: Overlap
     idempotency_key: str = ""
+    notify: Notify = Notify.NEVER
 
 
 class MadeSchedule(NamedTuple):
@@ -129,6 +131,7 @@ class OwnSchedules:
             rule,
             wanted.overlap,
             first,
+            wanted.notify,
         )
         return await self._keep(request.caller, wanted, new, mandate)
 
@@ -205,8 +208,8 @@ class OwnSchedules:
             rule = _parse_rule(wanted, made.created_at)
         except (UnreadableRecord, msgspec.DecodeError, Invalid):
             raise ToolError(OTHER_REQUEST, code=Conflict.code) from None
-        asked = (wanted.title, _build_arguments(wanted), rule, wanted.overlap)
-        if asked != (made.title, arguments, made.rule, made.overlap):
+        asked = (wanted.title, _build_arguments(wanted), rule, wanted.overlap, wanted.notify)
+        if asked != (made.title, arguments, made.rule, made.overlap, made.notify):
             raise ToolError(OTHER_REQUEST, code=Conflict.code)
         return made
 

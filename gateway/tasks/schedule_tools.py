@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from gateway.tasks.own_schedules import OwnSchedules, WantedSchedule
 from gateway.tool_context import get_request
-from jobs.job import MAX_TITLE
+from jobs.job import MAX_TITLE, Notify
 from jobs.schedule_times import MAX_CRON_LENGTH, MAX_ZONE_LENGTH
 from jobs.schedules import Overlap, Schedule, ScheduleState
 from modules.kit import Context, Hints, Tool, tool
@@ -40,6 +40,7 @@ class ScheduleSummary(BaseModel):
     at: Missable[str] = None
     time_zone: str
     overlap: str
+    notify: str
     next_run_at: Missable[str] = None
     last_run_at: Missable[str] = None
     last_job_id: Missable[str] = None
@@ -91,6 +92,9 @@ def build_schedule_tools(schedules: OwnSchedules, scope: str, consent_url: str) 
         idempotency_key: Annotated[
             str, Field(pattern=KEY_PATTERN, description="The same one again makes no second schedule")
         ] = "",
+        notify: Annotated[
+            Notify, Field(description="After which runs to tell the user by mail: failures, always, or never")
+        ] = Notify.NEVER,
     ) -> CreatedSchedule:
         """Have a tool or a batch called at times, also while the user is away. They have to agree on a page first."""
         wanted = WantedSchedule(
@@ -105,6 +109,7 @@ def build_schedule_tools(schedules: OwnSchedules, scope: str, consent_url: str) 
             time_zone,
             overlap,
             idempotency_key,
+            notify,
         )
         schedule, is_new = await schedules.create(get_request(context), wanted)
         note = CONSENT_NOTE if schedule.is_waiting_for_consent else None
@@ -148,6 +153,7 @@ def _describe(schedule: Schedule) -> dict[str, Any]:
         "at": _format_time(schedule.rule.at),
         "time_zone": schedule.rule.time_zone,
         "overlap": schedule.overlap.value,
+        "notify": schedule.notify.value,
         "next_run_at": _format_time(schedule.next_run_at),
         "last_run_at": _format_time(schedule.last_run_at),
         "last_job_id": None if schedule.last_job_id is None else str(schedule.last_job_id),

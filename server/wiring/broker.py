@@ -141,7 +141,9 @@ async def open_broker_runtime(
             active_verifier = verifier if only_for is None else InProcessVerifier(only_for, database)
             signer = await load_signer(database)
             with_passes = SigningVerifier(active_verifier, signer)
-            mandates = MandateService(with_passes, database, list_tools(manifests), clock=clock, signer=signer)
+            mandates = MandateService(
+                with_passes, database, list_tools(manifests), clock=clock, signer=signer, metrics=metrics
+            )
             leases = LeaseService(
                 active_verifier,
                 database,

@@ -90,10 +90,10 @@ from server.workers.worker import ONLY_WORKER, Worker
 GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
 JOB_MARGIN_SECONDS = 60.0
+"""Seconds before a worker stops a job by which it ends itself, and says so in its result."""
 RESERVE = 5.0, 20, 4
 """What a caller may send of `RESERVED_METHODS` to each process when all else is refused: messages a second, in a burst,
 and at once."""
-"""Seconds before a worker stops a job by which it ends itself, and says so in its result."""
 SWEEP_RESULTS_SECONDS = 600.0
 
 

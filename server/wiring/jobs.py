@@ -15,7 +15,7 @@ from core.sealed_records import RecordSealer
 from jobs.handler import JobHandler
 from jobs.schedule_runner import ScheduleRunner, VerifyMandate
 from jobs.worker import JobWorker, WorkerLimits
-from jobs.worker_store import QueueFigures, WorkerStore
+from jobs.worker_store import QueueFigures, WorkerStore, load_queue_figures
 from server.deployment import Deployment
 from server.role_database import WORKER_ROLE, open_role_database
 
@@ -34,9 +34,12 @@ async def run_job_worker(
     handlers: Mapping[str, JobHandler],
     verify_mandate: VerifyMandate,
     metrics: Metrics,
+    *,
+    shows_queue: bool = False,
 ) -> AsyncGenerator[None]:
     """Run a worker, which makes jobs of schedules, too, until the block is left; then it begins no more jobs, and gives
-    those that run some seconds."""
+    those that run some seconds. With `shows_queue` its metrics show the whole queue: no other part of its process
+    does."""
     if not settings.jobs_at_once:
         yield
         return
@@ -53,7 +56,9 @@ async def run_job_worker(
             count_ended=metrics.count_job,
             wake_schedules=schedules.wake,
         )
-        _register_metrics(metrics, worker, store)
+        metrics.register_observable("mcpist_jobs_here", lambda: len(worker))
+        if shows_queue:
+            show_queue(metrics, database)
         async with (
             run_in_background("running jobs", worker.run()),
             run_in_background("running schedules", schedules.run()),
@@ -88,15 +93,15 @@ def build_worker_limits(settings: Settings) -> WorkerLimits:
     )
 
 
-def _register_metrics(metrics: Metrics, worker: JobWorker, store: WorkerStore) -> None:
+def show_queue(metrics: Metrics, database: Database) -> None:
+    """Show depth and age of the deployment's queue, which `database` reads as a worker or as the control plane."""
     figures = QueueFigures()
 
     async def look() -> None:
         nonlocal figures
         with contextlib.suppress(Unavailable):
-            figures = await store.load_figures()
+            figures = await load_queue_figures(database)
 
     metrics.register_look(look)
     metrics.register_labelled("mcpist_jobs", lambda: {"waiting": figures.waiting, "running": figures.running})
     metrics.register_observable("mcpist_job_oldest_seconds", lambda: figures.oldest_seconds)
-    metrics.register_observable("mcpist_jobs_here", lambda: len(worker))

@@ -19,7 +19,7 @@ from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
 from tests.support.prometheus_server import PrometheusServer
-from tests.support.split import Split, run_operator_command
+from tests.support.split import Split, add_worker, run_operator_command, running
 from tests.support.valkey import running_valkey
 
 pytestmark = pytest.mark.timeout(300)
@@ -30,6 +30,10 @@ CREATE TRIGGER dawdle BEFORE INSERT ON audit.incoming FOR EACH STATEMENT EXECUTE
 """
 BLOCKERS = """SELECT pg_terminate_backend(blocker) FROM (SELECT DISTINCT unnest(pg_blocking_pids(pid)) AS blocker
     FROM pg_stat_activity WHERE usename = 'mcpist_gateway' AND datname = current_database()) found"""
+WAITING_JOB = """INSERT INTO jobs.jobs (tenant_id, id, user_id, kind, module, tool, title, client, arguments,
+    is_repeatable, retries_left, lifetime, expires_at, updated_at)
+    VALUES ($1, gen_random_uuid(), $2, 'unknown', 'shop', 'look', 'Look', '', '', true, 0, '1 hour',
+        now() + interval '1 hour', now() - interval '20 minutes')"""
 # The events of the log cannot be changed, so time is: as if they had been sealed long ago.
 AGE_BACKUPS = """SET session_replication_role = replica;
     UPDATE audit.events SET at = at - interval '3 days' WHERE kind = 'operator.backup'"""
@@ -171,6 +175,21 @@ async def test_a_backup_that_nobody_has_made_again(database: ScratchDatabase, tm
 
 async def has_backup(admin: Any) -> bool:
     return await admin.fetchval("SELECT EXISTS (SELECT FROM audit.events WHERE kind = 'operator.backup')")
+
+
+@pytest.mark.long
+async def test_jobs_that_no_worker_runs(database: ScratchDatabase, tmp_path: Path) -> None:
+    """McpistJobsWaiting: the control plane shows how long they have waited, and a worker ends it."""
+    async with (
+        watched(database, tmp_path, console=True) as (deployment, prometheus),
+        database.admin_connection() as admin,
+    ):
+        ada = await add_person(deployment, "ada")
+        await admin.execute(WAITING_JOB, ada.tenant.id, ada.id)
+        await prometheus.begins("McpistJobsWaiting")
+        assert (await get_readiness(deployment.gateways[0]))["jobs"] == "degraded: no worker"
+        async with running([add_worker(deployment, tmp_path, MCPIST_METRICS_PORT="0")]):
+            await prometheus.ends("McpistJobsWaiting")
 
 
 @pytest.mark.long

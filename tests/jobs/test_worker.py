@@ -13,6 +13,7 @@ from core.errors import Unavailable
 from jobs.handler import JobHandler, JobOutcome, JobReport
 from jobs.job import MAX_RESULT_BYTES, Job, JobError, JobState
 from jobs.worker import JobWorker
+from jobs.worker_store import load_queue_figures
 from tests.jobs.harness import Plant, WorkerLimits, WorkerTiming
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
@@ -546,15 +547,19 @@ async def test_what_has_expired_is_pruned(plant: Plant, make_tenant: MakeTenant,
 
 
 async def test_figures_count_what_waits(plant: Plant, make_tenant: MakeTenant, database: ScratchDatabase) -> None:
+    """A job that was queued again has waited since then; the control plane knows it where no worker runs."""
     tenant = await make_tenant()
-    assert (await plant.store.load_figures()).waiting == 0
-    await plant.enqueue(tenant)
-    async with database.admin_connection() as admin:
-        await admin.execute("UPDATE jobs.jobs SET created_at = now() - interval '1 hour'")
-    await plant.enqueue(tenant)
-    figures = await plant.store.load_figures()
-    assert (figures.waiting, figures.running) == (2, 0)
-    assert 3600 <= figures.oldest_seconds < 3700
+    async with database.open("mcpist_console") as console, database.admin_connection() as admin:
+        assert (await load_queue_figures(console)).waiting == 0
+        again = await plant.enqueue(tenant)
+        await admin.execute("UPDATE jobs.jobs SET created_at = now() - interval '1 day'")
+        waiting = await plant.enqueue(tenant)
+        await admin.execute("UPDATE jobs.jobs SET updated_at = now() - interval '1 hour' WHERE id = $1", waiting.id)
+        figures = await load_queue_figures(console)
+        assert (figures.waiting, figures.running) == (2, 0)
+        assert 3600 <= figures.oldest_seconds < 3700
+        await admin.execute("UPDATE jobs.jobs SET updated_at = now() - interval '2 hours' WHERE id = $1", again.id)
+        assert 7200 <= (await load_queue_figures(console)).oldest_seconds < 7300
 
 
 async def test_a_running_job_goes_with_its_person(plant: Plant, make_tenant: MakeTenant) -> None:

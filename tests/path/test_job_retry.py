@@ -12,15 +12,26 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from broker.interface import JobToRetry, MandateReference, RefusalReason
+from broker.interface import (
+    CredentialRefusal,
+    JobToRetry,
+    MandatePurpose,
+    MandateReference,
+    MandateRequest,
+    RefusalReason,
+)
+from broker.mandates.mandate_service import MandateService
 from core.audit.event import AuditEventKind
 from core.caller import Credential
 from core.directory.users import create_user
 from core.errors import Conflict
+from core.observability.metrics import Metrics
 from core.scopes import MCP_SCOPES
+from core.secret import Secret
 from gateway.catalogue import build_catalogue, load_installed_modules
 from jobs.directory import JobDirectory
 from jobs.job import MANDATE_LIFETIME
+from server.deployment_figures import DeploymentFigures
 from tests.path.task_app import Workshop, call_of
 from tests.support.directory import assign_role, grant, revoke, set_status, unassign_role
 from tests.support.eventually import within
@@ -354,3 +365,22 @@ async def test_a_run_of_a_schedule_has_its_mandate_while_that_lives(app: RetryAp
         refused = await http.post(f"/jobs/{job_id}/retry")
         assert (refused.status_code, "schedule of this job may not act" in refused.text) == (409, True)
         assert await show(http, job_id) == before
+
+
+async def test_metrics_count_mandates(app: RetryApp) -> None:
+    """How many live, how many were made, and why others were not."""
+    zone, metrics = app.identity.zone, Metrics()
+    tools = {("workshop", "fail"): True}
+    service = MandateService(zone.broker, zone.database, tools, clock=app.identity.product.clock, metrics=metrics)
+    until = app.identity.product.clock() + timedelta(hours=1)
+    for names in (("workshop", "fail"), ("workshop", "made_up")):
+        wanted = MandateRequest(Secret(app.ada.token), MandatePurpose.JOB, uuid4(), "Work", (names,), until)
+        made = await service.create_mandate(wanted)
+    assert isinstance(made, CredentialRefusal)
+    await service.verify_mandate(MandateReference(uuid4(), uuid4()))
+    assert metrics.counters["mandates"] == {"job": 1, "schedule": 0, "sync": 0}
+    refused = metrics.counters["mandates_refused"]
+    assert (refused["forbidden"], refused["unknown"], refused["expired"]) == (1, 1, 0)
+    figures = DeploymentFigures(zone.database)
+    await figures.load()
+    assert figures.get_mandates() == {"job": 1, "schedule": 0, "sync": 0}
