@@ -25,6 +25,15 @@ class ListedSchedule:
     user_email: str
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleFilter:
+    """Which schedules are listed; None is any. `state` as :attr:`Schedule.shown_state`."""
+
+    user_id: UUID | None = None
+    state: str | None = None
+    module: str | None = None
+
+
 class ScheduleDirectory:
     """Reads and changes schedules in the control plane's role. `user_id` limits each to one person's; None means the
     tenant's."""
@@ -35,16 +44,17 @@ class ScheduleDirectory:
     async def list_schedules(
         self,
         tenant_id: UUID,
-        user_id: UUID | None,
+        wanted: ScheduleFilter,
         *,
-        state: str | None,
+        oldest_first: bool = False,
         after: tuple[datetime, UUID] | None,
         limit: int,
     ) -> Sequence[ListedSchedule]:
-        """List schedules, the newest first, from the one after that of `after` on. `state` as
-        :attr:`Schedule.shown_state`."""
+        """List schedules, the newest or the oldest first, from the one after that of `after` on."""
+        page = _OLDEST_PAGE if oldest_first else _NEWEST_PAGE
+        place = after or (None, None)
         async with self._console.tenant(tenant_id) as work:
-            rows = await work.fetch(_LIST, user_id, state, *(after or (None, None)), limit)
+            rows = await work.fetch(page, wanted.user_id, wanted.state, wanted.module, *place, limit)
         return [_read_listed(row) for row in rows]
 
     async def get_schedule(self, tenant_id: UUID, user_id: UUID | None, schedule_id: UUID) -> ListedSchedule:
@@ -68,7 +78,8 @@ class ScheduleDirectory:
             if schedule.rule.at is not None:
                 raise Conflict("a single run cannot be paused; delete it")
             if await work.execute(_PAUSE, schedule_id):
-                await audit_change(work, actor, AuditEventKind.SCHEDULE_PAUSED, schedule=str(schedule_id))
+                whose = {"schedule": str(schedule_id), "user": str(schedule.user_id)}
+                await audit_change(work, actor, AuditEventKind.SCHEDULE_PAUSED, **whose)
             return await _expect(work, user_id, schedule_id, ScheduleState.PAUSED)
 
     async def resume(
@@ -109,9 +120,11 @@ class ScheduleDirectory:
             NotFound: there is none for this person.
         """
         async with self._console.tenant(tenant_id) as work:
+            schedule = (await _find(work, user_id, schedule_id)).schedule
             if not await work.fetchval(_DELETE, user_id, schedule_id):
                 raise NotFound(NO_SCHEDULE)
-            await audit_change(work, actor, AuditEventKind.SCHEDULE_DELETED, schedule=str(schedule_id))
+            whose = {"schedule": str(schedule_id), "user": str(schedule.user_id)}
+            await audit_change(work, actor, AuditEventKind.SCHEDULE_DELETED, **whose)
 
 
 def hide_title(schedule: Schedule) -> Schedule:
@@ -141,12 +154,21 @@ NO_SCHEDULE = "there is no schedule of this id"
 _SELECT: LiteralString = f"""SELECT {COLUMNS},
         (SELECT u.email FROM core.users u WHERE u.tenant_id = s.tenant_id AND u.id = s.user_id) AS user_email
     FROM jobs.schedules s WHERE tenant_id = $1 AND ($2::uuid IS NULL OR user_id = $2)"""  # noqa: S608 our own words
-_LIST: LiteralString = (
+_MATCHING: LiteralString = (
     _SELECT
     + """ AND ($3::text IS NULL OR $3 = CASE WHEN state <> 'ended' AND consented_at IS NULL
             THEN 'waiting_for_consent' ELSE state END)
-        AND ($4::timestamptz IS NULL OR (created_at, id) < ($4, $5::uuid))
-    ORDER BY created_at DESC, id DESC LIMIT $6"""
+        AND ($4::text IS NULL OR module = $4)"""
+)
+_NEWEST_PAGE = (
+    _MATCHING
+    + """ AND ($5::timestamptz IS NULL OR (created_at, id) < ($5, $6::uuid))
+    ORDER BY created_at DESC, id DESC LIMIT $7"""
+)
+_OLDEST_PAGE = (
+    _MATCHING
+    + """ AND ($5::timestamptz IS NULL OR (created_at, id) > ($5, $6::uuid))
+    ORDER BY created_at, id LIMIT $7"""
 )
 _FIND = _SELECT + " AND id = $3"
 _PAUSE = """UPDATE jobs.schedules SET state = 'paused', next_run_at = NULL, updated_at = jobs.clock()

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
 from admin_ui.api.tool_catalogue import find_titles
-from admin_ui.api.tools import LocalizedTextView
+from admin_ui.api.tools import LocalizedTextView, ModuleFilter
 from core.api.app import create_router, describe_existing_response
 from core.api.authorization import allow
 from core.api.dependencies import AllOwners, CurrentUserWrite, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
@@ -23,7 +23,7 @@ from core.errors import Conflict
 from core.scopes import ADMIN_READ, ADMIN_WRITE, WRITE
 from core.secret import Secret
 from jobs.job import Notify
-from jobs.schedule_directory import ListedSchedule, ScheduleDirectory, hide_title
+from jobs.schedule_directory import ListedSchedule, ScheduleDirectory, ScheduleFilter, hide_title
 from jobs.schedule_times import MAX_CRON_LENGTH, MAX_ZONE_LENGTH
 from jobs.schedules import Overlap
 
@@ -38,6 +38,7 @@ BY_A_BROWSER = (
 ScheduleCreatorCaller = Annotated[Principal, Depends(allow("user", scope=WRITE))]
 """A person whose credential may use tools."""
 SchedulePath = Annotated[UUID, Path(description="Identifier of the schedule.")]
+ScheduleSort = Literal["created_at", "-created_at"]
 ScheduleState = Literal["waiting_for_consent", "active", "paused", "ended"]
 IdempotencyKey = Annotated[
     str | None,
@@ -130,18 +131,22 @@ async def list_schedules(
     user: UserFilter = None,
     all_owners: AllOwners = False,
     state: Annotated[ScheduleState | None, Query(description="State of the schedules; default all.")] = None,
+    module: ModuleFilter = None,
+    sort: Annotated[
+        ScheduleSort, Query(description="Field to order by; with `-` the other way round.")
+    ] = "-created_at",
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[ScheduleView]:
     """List schedules.
 
-    Newest first; one that has ended is kept for 30 days. Returns the caller's own; administrators can name a `user`, or
-    list all of the tenant with `all_owners`.
+    Newest first unless `sort` says otherwise; one that has ended is kept for 30 days. Returns the caller's own;
+    administrators can name a `user`, or list all of the tenant with `all_owners`.
     """
-    user_id = resolve_owner_filter(caller, user, all_owners)
+    wanted = ScheduleFilter(resolve_owner_filter(caller, user, all_owners), state, module)
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
     found = await ScheduleDirectory(dependencies.console).list_schedules(
-        caller.tenant_id, user_id, state=state, after=after, limit=limit + 1
+        caller.tenant_id, wanted, oldest_first=sort == "created_at", after=after, limit=limit + 1
     )
     page, next_cursor = split_page(found, limit, lambda listed: (listed.schedule.created_at, listed.schedule.id))
     return PageOf(

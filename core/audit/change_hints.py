@@ -29,6 +29,7 @@ RESOURCES: Mapping[str, str] = {
     "permission": "roles",
     "access_request": "access-requests",
     "job": "jobs",
+    "schedule": "schedules",
     "service": "services",
     "token": "tokens",
     "credential": "connections",
@@ -66,7 +67,7 @@ _FOR_EVERYBODY: Mapping[str, str] = {
 """What anybody's tools and connections may depend on, whoever did it: told without a kind or an id."""
 _DEPLOYMENT_RESOURCES: Mapping[str, str] = {"tenant": "tenants"}
 """What stands for other paths in the chain of the deployment; calls and sign-ins of nobody are its audit log."""
-_ID_DETAILS = ("request", "credential", "grant", "mandate", "session", "user")
+_ID_DETAILS = ("request", "credential", "grant", "mandate", "session", "job", "schedule", "user")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ FIELDS: Mapping[str, str] = {
     "POST /role-mappings value": STORED,
     "POST /roles name": STORED,
     "PATCH /roles/{role_id} name": STORED,
+    "POST /schedules *": UNSTORED,  # by a page, which makes none; test_schedules.py shows the title of a script
     "POST /scim-tokens name": STORED,
     "PATCH /services/{module} settings": UNSTORED,
     "PUT /services/{module}/credential username": UNSTORED,

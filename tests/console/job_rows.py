@@ -20,6 +20,17 @@ CHANGE = """UPDATE jobs.jobs SET state = $2::text, progress = $3, total = $4, me
         attempt = 1, finished_at = CASE WHEN $2 NOT IN ('queued', 'running') THEN now() END
     WHERE id = $1"""
 
+_ADD_SCHEDULE = """INSERT INTO jobs.schedules (tenant_id, id, user_id, title, kind, module, tool, client, mandate_id,
+        arguments, retries, lifetime, cron, every, time_zone, overlap, state, end_reason, next_run_at,
+        last_run_at, last_job_id)
+    VALUES ($1, $2, $3, $4, 'call', 'github', $5, 'Claude Code', gen_random_uuid(), '', 0, '7 days', $6, $7::interval,
+        'Asia/Tokyo', 'skip', $8::text, $9,
+        CASE WHEN $8 = 'active' THEN timestamptz '2027-01-01T00:30Z' END,
+        CASE WHEN $10::uuid IS NOT NULL THEN now() END, $10)"""
+_AGREE = (
+    """UPDATE jobs.schedules SET consented_at = now(), mandate_expires_at = now() + interval '1 year' WHERE id = $1"""
+)
+
 
 async def add_job(app: ConsoleApp, person: Person, state: str, **more: Any) -> UUID:
     """A job of a person's. `more` are `module`, `tool`, `title`, `is_repeatable`, `began`, `progress`, `total`,
@@ -67,3 +78,24 @@ async def change_job(
     """What a worker writes of a job that it runs."""
     async with app.product.database.admin_connection() as admin:
         await admin.execute(CHANGE, job_id, state, progress, total, message)
+
+
+async def add_schedule(
+    app: ConsoleApp, person: Person, title: str = "Morning report", *, is_agreed: bool = True, **more: Any
+) -> UUID:
+    """A schedule of a person's. `more` are `tool`, `cron`, `every`, `state`, `end_reason` and `last_job_id`."""
+    schedule_id = uuid4()
+    values = {
+        "tool": "list_issues",
+        "cron": "30 9 * * MON-FRI",
+        "every": None,
+        "state": "active",
+        "end_reason": "",
+        "last_job_id": None,
+        **more,
+    }
+    async with app.product.database.admin_connection() as admin:
+        await admin.execute(_ADD_SCHEDULE, person.tenant.id, schedule_id, person.id, title, *values.values())
+        if is_agreed:  # else a trigger has looked at a mandate that is not there
+            await admin.execute(_AGREE, schedule_id)
+    return schedule_id

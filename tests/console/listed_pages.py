@@ -533,6 +533,17 @@ PAGES: Sequence[ListedPage] = (
         short="filtered by whose they are, state and service; its texts are in no list",
     ),
     ListedPage(
+        "schedules",
+        "/jobs?view=schedules&of=all",
+        "schedules",
+        "Schedules",
+        ["jobs/ScheduleList"],
+        "No schedules",
+        head="Made",
+        short="filtered by whose they are, state and service; a person has a hundred at most",
+        long=True,
+    ),
+    ListedPage(
         "tenants",
         "/tenants",
         "tenants",

@@ -30,9 +30,12 @@ async def test_a_client_is_registered_changed_and_removed(app: ConsoleApp) -> No
     await page.get_by_role("link", name="Reports").click()
     panel = page.get_by_role("dialog", name="Reports")
     await panel.get_by_text("Enabled", exact=True).click()
+    await panel.get_by_label("Largest result in tokens").fill("20000")
     await panel.get_by_role("button", name="Save").click()
     await page.get_by_text("Reports was changed").wait_for()
     assert secret not in await page.content()
+    clients = (await (await page.request.get(f"{app.identity.url}/api/v1/oauth/clients")).json())["items"]
+    assert [one["result_tokens"] for one in clients] == [20_000]
     await app.look(page, "client")
     await panel.get_by_role("button", name="Remove client").click()
     question = page.get_by_role("alertdialog", name="Remove the client Reports?")

@@ -22,7 +22,7 @@ from core.directory.roles import find_role
 from core.directory.users import create_user
 from server.role_database import get_utc_now
 from tests.console.console_app import NARROW, WIDE, ConsoleApp
-from tests.console.job_rows import add_job
+from tests.console.job_rows import add_job, add_schedule
 from tests.console.listed_pages import OF_NO_PAGE, PAGES, WITHOUT_LIST, ListedPage
 from tests.support.canary import SUITE
 from tests.support.directory import assign_role, create_role, grant
@@ -91,6 +91,7 @@ async def things(app: ConsoleApp) -> dict[str, str]:
     await _fill_by_sql(app, admin.tenant.id)
     for tool in ("get_job_logs", "push_files", "list_issues"):
         await add_job(app, admin, "succeeded", tool=tool)
+        await add_schedule(app, admin, f"Watch {tool}", tool=tool)
     await _fill_log(app, admin)
     await _add_providers(app)
     return {"person": str(admin.id), "role": str(role.id), "request": str(asked.id)}

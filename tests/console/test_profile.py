@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from broker.interface import MandatePurpose
+from core.known_clients import DEFAULT_RESULT_TOKENS, LEAST_RESULT_TOKENS, MOST_RESULT_TOKENS
 from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.support.product import Person
 
@@ -113,6 +114,12 @@ async def test_a_token_is_made_shown_once_used_and_revoked(app: ConsoleApp) -> N
     assert await dialog.get_by_text("administrators").count() == 0, "a user has no scope of administration"
     await dialog.get_by_label("Name").fill("Nightly report")
     await dialog.get_by_text("Call tools that change something").click()
+    limit = dialog.get_by_label("Largest result in tokens")
+    await expect(limit).to_have_attribute("placeholder", f"{DEFAULT_RESULT_TOKENS:,}")
+    await limit.fill(str(MOST_RESULT_TOKENS + 1))
+    await page.keyboard.press("Control+Enter")
+    await dialog.get_by_text(f"Enter {LEAST_RESULT_TOKENS} to {MOST_RESULT_TOKENS:,}, or nothing.").wait_for()
+    await limit.fill("12,000")
     await app.look(page, "profile-token-form")
     await page.keyboard.press("Control+Enter")
     token = await page.get_by_role("dialog", name="The new token").get_by_role("textbox", name="Token").inner_text()
@@ -126,7 +133,7 @@ async def test_a_token_is_made_shown_once_used_and_revoked(app: ConsoleApp) -> N
     assert token not in held
     assert token not in page.url
     row = _part(page, "API tokens").get_by_role("listitem").filter(has_text="Nightly report")
-    await expect(row).to_contain_text(re.compile("ends in [23] months"))
+    await expect(row).to_contain_text(re.compile("results up to 12,000 tokens .* ends in [23] months"))
     await row.get_by_role("button", name="Revoke").click()
     await app.look(page, "profile-revoke")
     await page.get_by_role("alertdialog", name="Revoke Nightly report?").wait_for()

@@ -8,7 +8,7 @@ from playwright.async_api import Locator, Page, expect
 
 from core.directory.roles import find_role
 from core.directory.users import create_user
-from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import NARROW, SHORT_VIEW, VIEWS, WIDE, ConsoleApp, in_every_view
 from tests.support.directory import create_role, grant
 from tests.support.eventually import within
 from tests.support.product import ACTOR
@@ -36,6 +36,11 @@ def _matrix(page: Page) -> Locator:
 async def test_a_role_is_added_and_gets_a_preset(app: ConsoleApp) -> None:
     page = await app.open(app.admin, "/roles")
     await page.get_by_role("table").wait_for()
+    await page.set_viewport_size(NARROW)
+    row = page.get_by_role("row").filter(has_text=app.user.email)
+    await expect(row).to_contain_text(re.compile(r"People\s*1\b"), use_inner_text=True)
+    await app.look(page, "roles-narrow")
+    await page.set_viewport_size(WIDE)
     await page.keyboard.press("n")
     dialog = page.get_by_role("dialog", name="Add role")
     await dialog.get_by_label("Name").fill("Support")

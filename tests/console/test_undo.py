@@ -30,6 +30,7 @@ CHANGES: Mapping[str, str] = {
     "pages/identity/ClientTrust.tsx PUT deployment/client-trust": EDIT,
     "pages/identity/ProviderForm.tsx PUT deployment/identity-providers/{identity_provider_id}": SECRET,
     "pages/identity/ProviderPanel.tsx DELETE deployment/identity-providers/{identity_provider_id}": "typed",
+    "pages/jobs/ScheduleActions.tsx DELETE schedules/{schedule_id}": "typed",
     "pages/logs/RetentionDialog.tsx DELETE deployment/audit-retention": "typed",
     "pages/logs/RetentionDialog.tsx PUT deployment/audit-retention": "typed",
     "pages/profile/AbsentWork.tsx DELETE mandates/{mandate_id}": "typed",

@@ -12,7 +12,7 @@ from core.directory.users import create_user
 from core.secret import Secret
 from server.role_database import get_utc_now
 from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
-from tests.support.directory import create_role
+from tests.support.directory import create_role, grant
 from tests.support.product import ACTOR, Person
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -102,6 +102,7 @@ async def test_what_the_api_refuses_stands_at_the_field(app: ConsoleApp) -> None
 async def test_a_panel_is_a_link_and_back_closes_it(app: ConsoleApp) -> None:
     person = await _create(app, "panel@acme.test", "Panel Person")
     await create_role(app.product.console, ACTOR, app.admin.tenant.id, "Panel readers")
+    await grant(app.product.console, ACTOR, app.admin.tenant.id, "Panel readers", "allow", "jira.*")
     page = await app.open(app.admin, "/users")
     await _row(page, "panel@acme.test").click()
     await page.get_by_role("dialog", name="Panel Person").wait_for()
@@ -114,7 +115,9 @@ async def test_a_panel_is_a_link_and_back_closes_it(app: ConsoleApp) -> None:
     await expect(page.get_by_role("list", name="Roles")).to_contain_text("Panel readers")
     await app.look(page, "user-roles")
     await page.get_by_role("tab", name="Connections").click()
-    await page.get_by_role("tabpanel").get_by_role("list").or_(page.get_by_text("No services")).wait_for()
+    # What the list of services says, where nobody can connect an account yet.
+    jira = page.get_by_role("tabpanel").get_by_role("listitem").filter(has_text="Jira")
+    await expect(jira).to_contain_text("To set up")
     await app.look(page, "user-connections")
     await page.get_by_role("tab", name="Access").click()
     await page.get_by_role("list", name="API tokens").wait_for()

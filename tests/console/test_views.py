@@ -11,6 +11,7 @@ PAGES = {
     "start": "?view=own",
     "tools": "/tools",
     "jobs": "/jobs",
+    "schedules": "/jobs?view=schedules",
     "profile": "/profile",
     "users": "/users",
     "requests": "/requests",

@@ -15,8 +15,6 @@ from typing import Any
 import procrastinate  # pyright: ignore[reportMissingImports]
 
 AT_ONCE = 16
-REST_SECONDS = 0.05
-"""Seconds between two starts: what is announced while its worker looks for jobs is found by its poll, 5 s later."""
 ARGUMENTS = "x" * 200
 
 
@@ -45,7 +43,6 @@ async def main() -> None:
         await wait_for(1)
         seconds: list[float] = []
         for number in range(starts):
-            await asyncio.sleep(REST_SECONDS)
             asked_at = time.perf_counter()
             await echo.defer_async(number=number, text=ARGUMENTS)
             await wait_for(number + 2)

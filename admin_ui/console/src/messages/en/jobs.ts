@@ -19,6 +19,7 @@ export const jobs = {
     running: 'Running',
     ending: 'Ending',
     succeeded: 'Done',
+    asks: 'Awaits an answer',
     failed: 'Failed',
     cancelled: 'Cancelled',
     unknown: 'Outcome unknown',
@@ -46,6 +47,10 @@ export const jobs = {
   reasons: {
     refused: { why: 'The tool answered with an error.', next: 'The text of the error is in the client: ask it for the job of this ID.' },
     refusedOfOther: { why: 'The tool answered with an error.', next: 'Only its person can read it, in their client.' },
+    input_required: {
+      why: 'The tool asks its person something before it goes on.',
+      next: 'Answer in the client that asked for it; then it runs.',
+    },
     cancelled: { why: 'It was told to end while it ran.', next: 'What it has brought about by then stays. Look at the service before you try again.' },
     cancelledBefore: { why: 'It was cancelled before it began.', next: 'Nothing was done.' },
     worker_lost: {

@@ -37,6 +37,8 @@ export const logs = {
     permission: 'Permissions',
     access_request: 'Requests',
     job: 'Jobs',
+    schedule: 'Schedules',
+    mandate: 'Work in absence',
     service: 'Services',
     account: 'Accounts',
     credential: 'Credentials',

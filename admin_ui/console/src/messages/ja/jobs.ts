@@ -21,6 +21,7 @@ export const jobs: Messages['jobs'] = {
     running: '実行中',
     ending: '終了処理中',
     succeeded: '完了',
+    asks: '回答待ち',
     failed: '失敗',
     cancelled: 'キャンセル',
     unknown: '結果不明',
@@ -47,6 +48,10 @@ export const jobs: Messages['jobs'] = {
   reasons: {
     refused: { why: 'ツールがエラーを返しました。', next: 'エラーの内容はクライアントにあります。この ID のジョブについてクライアントに尋ねてください。' },
     refusedOfOther: { why: 'ツールがエラーを返しました。', next: '内容を読めるのは本人だけです（本人のクライアント）。' },
+    input_required: {
+      why: '続ける前に、ツールが本人に確認を求めています。',
+      next: '依頼したクライアントで回答してください。回答すると実行されます。',
+    },
     cancelled: { why: '実行中に終了を指示されました。', next: 'それまでに行われた操作は元に戻りません。もう一度試す前に、サービス側を確認してください。' },
     cancelledBefore: { why: '開始前にキャンセルされました。', next: '何も行われていません。' },
     worker_lost: {

@@ -37,6 +37,8 @@ export const logs: Messages['logs'] = {
     permission: '権限',
     access_request: '申請',
     job: 'ジョブ',
+    schedule: 'スケジュール',
+    mandate: '不在時の動作',
     service: 'サービス',
     account: 'アカウント',
     credential: '認証情報',

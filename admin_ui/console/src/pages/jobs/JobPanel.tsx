@@ -14,6 +14,7 @@ import { JobActions } from './JobActions.tsx'
 import { JobBadge } from './JobBadge.tsx'
 import { JobProgress } from './JobProgress.tsx'
 import styles from './jobs.module.css'
+import { isAsking } from './jobStates.ts'
 import { jobQuery } from './queries.ts'
 import { useReason } from './useReason.ts'
 import { useToolName } from './useToolName.ts'
@@ -54,6 +55,13 @@ function JobDetail({ job }: { job: SchemaJobView }) {
         </Section>
       )}
       <CopyField label={jobs.id} value={job.id} />
+      {job.schedule_id && (
+        <p>
+          <Link to="/jobs" search={{ view: 'schedules', id: job.schedule_id, ...(!isOwn && { of: 'all' }) }}>
+            {jobs.openSchedule}
+          </Link>
+        </p>
+      )}
       {job.module && hasRight(me, 'administer') && (
         <p>
           <Link to="/logs" search={{ user: job.user_id, tool: `${job.module}.${job.tool}` }}>
@@ -87,13 +95,18 @@ function useFacts(job: SchemaJobView): [string, ReactNode][] {
   return facts.filter(([, value]) => Boolean(value))
 }
 
+function findTone(job: SchemaJobView): 'bad' | 'warn' | 'none' {
+  if (isAsking(job) || job.state === 'unknown') return 'warn'
+  return job.state === 'failed' ? 'bad' : 'none'
+}
+
 /** Why there is no result, in words, and what to do. */
 function Reason({ job }: { job: SchemaJobView }) {
   const { jobs } = useMessages()
   const reason = useReason(job)
   if (!reason) return null
   return (
-    <section className={styles.reason} data-tone={job.state === 'failed' ? 'bad' : job.state === 'unknown' ? 'warn' : 'none'}>
+    <section className={styles.reason} data-tone={findTone(job)}>
       <h3>{jobs.whatHappened}</h3>
       <p>{reason.why}</p>
       {reason.next && <p>{reason.next}</p>}

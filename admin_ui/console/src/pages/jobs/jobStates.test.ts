@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { messages } from '../../messages/en/index.ts'
 import { readFilters, buildQuery } from './filters.ts'
-import { computeShare, findReason, mayTakeEffectTwice } from './jobStates.ts'
+import { computeShare, findReason, isRetriable, mayTakeEffectTwice } from './jobStates.ts'
 
 const STATES = ['running', 'failed'] as const
 
@@ -27,6 +27,11 @@ test('only what began and may not run twice can take effect twice', () => {
   expect(mayTakeEffectTwice({ is_repeatable: false, attempt: 1 })).toBe(true)
   expect(mayTakeEffectTwice({ is_repeatable: true, attempt: 1 })).toBe(false)
   expect(mayTakeEffectTwice({ is_repeatable: false, attempt: 0 })).toBe(false)
+})
+
+test('what asks its person something is not tried again', () => {
+  expect(isRetriable({ state: 'failed', error: 'input_required' })).toBe(false)
+  expect(isRetriable({ state: 'failed', error: '' })).toBe(true)
 })
 
 test.each([

@@ -11,8 +11,13 @@ export function isCancellable(job: Pick<SchemaJobView, 'state' | 'is_cancel_requ
   return isUnfinished(job) && !job.is_cancel_requested
 }
 
-export function isRetriable({ state }: Pick<SchemaJobView, 'state'>): boolean {
-  return state === 'failed' || state === 'cancelled' || state === 'unknown'
+/** Whether it has ended with a question, and goes on with the answer. */
+export function isAsking({ state, error }: Pick<SchemaJobView, 'state' | 'error'>): boolean {
+  return state === 'failed' && error === 'input_required'
+}
+
+export function isRetriable(job: Pick<SchemaJobView, 'state' | 'error'>): boolean {
+  return (job.state === 'failed' || job.state === 'cancelled' || job.state === 'unknown') && !isAsking(job)
 }
 
 /** Whether another try may have the same effect a second time. */

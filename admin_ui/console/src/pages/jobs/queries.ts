@@ -8,11 +8,19 @@ export const LOOK_AGAIN_MS = 10_000
 
 export const pathOf = (id: string) => ({ path: { job_id: id } })
 
+export const scheduleOf = (id: string) => ({ path: { schedule_id: id } })
+
 export const jobQuery = (id: string) =>
   queryOptions({
     queryKey: ['jobs', 'one', id],
     queryFn: () => read(api.GET('/api/v1/jobs/{job_id}', { params: pathOf(id) })),
     refetchInterval: ({ state: { data } }) => (data && isUnfinished(data) ? LOOK_AGAIN_MS : false),
+  })
+
+export const scheduleQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['schedules', 'one', id],
+    queryFn: () => read(api.GET('/api/v1/schedules/{schedule_id}', { params: scheduleOf(id) })),
   })
 
 /** The services whose tools the person may use. */

@@ -16,6 +16,8 @@ export const KINDS = [
   'permission',
   'access_request',
   'job',
+  'schedule',
+  'mandate',
   'service',
   'account',
   'credential',

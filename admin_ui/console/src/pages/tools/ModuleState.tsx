@@ -2,6 +2,7 @@ import type { SchemaModuleConnectionView } from '../../api/schema.d.ts'
 import { Localized } from '../../components/Localized.tsx'
 import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
 import { useFormat, useMessages } from '../../messages/index.tsx'
+import { isAboutToEnd } from './expiry.ts'
 import styles from './tools.module.css'
 
 const TONES: Record<SchemaModuleConnectionView['state'] | 'not_set_up', Tone> = {
@@ -44,13 +45,6 @@ function Account({ connection }: { connection: SchemaModuleConnectionView }) {
   const { tools } = useMessages()
   if (connection.kind === 'shared') return <>{tools.sharedBy(connection.owner)}</>
   return <>{connection.account}</>
-}
-
-const MINUTE_MS = 60_000
-
-/** Whether an access token has less than a minute left: it is being renewed at the moment. */
-export function isAboutToEnd(end: string, now = Date.now()): boolean {
-  return Date.parse(end) - now < MINUTE_MS
 }
 
 /** Of an access token that is renewed, nobody has to know the end; of the others everybody. */
