@@ -229,8 +229,8 @@ async def test_a_schedule_that_is_made_wakes_the_runner(office: Office, make_ten
         schedule = await office.create(tenant, next_run_at=START)
         await within(10, lambda: _has_jobs(office, schedule))
         await office.schedules.pause(schedule)
-        await office.set_time(START + timedelta(hours=2))
-        await office.schedules.resume(schedule, START + timedelta(hours=2))
+        await office.set_time(START + timedelta(minutes=30))
+        await office.schedules.resume(schedule, START + timedelta(minutes=30))
         await within(10, lambda: _has_jobs(office, schedule, 2))
         running.cancel()
 
