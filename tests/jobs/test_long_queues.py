@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from core.db import Database
-from jobs.worker_store import CLAIM, LOOK, PRUNE, REGISTER, WorkerStore
+from jobs.worker_store import CLAIM, LOOK, PRUNE, REGISTER, WorkerStore, load_queue_figures
 from tests.jobs.harness import Plant, WorkerLimits
 from tests.jobs.test_worker import settle
 from tests.support.postgres import MadeTenant, ScratchDatabase
@@ -115,7 +115,7 @@ async def test_a_million_jobs_of_ten_thousand_tenants(plant: Plant, database: Sc
             assert await admin.fetchval("SELECT count(*) FROM jobs.jobs WHERE state = 'queued'") >= MILLION - 10_000
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         large = await time_steps(worker, 2_000)
-        figures = await WorkerStore(worker).load_figures()
+        figures = await load_queue_figures(worker)
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         print(f"claim {small[0] * 1000:.2f} and {large[0] * 1000:.2f} ms, look {small[1] * 1000:.2f} and "
             f"{large[1] * 1000:.2f} ms, {grown} KiB more")  # fmt: skip
