@@ -109,7 +109,7 @@ def retry(job_id: JobId, as_json: JsonOption = False) -> None:
 
 
 def _format_tool(job: "JobEntry") -> str:
-    return f"{job.module}.{job.tool}" if job.module else job.tool
+    return f"{job.module}.{job.tool}" if job.module else "batch"
 
 
 def _format_progress(job: "JobEntry") -> str:
