@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+
 from core.database_url import DatabaseAddress
 from core.db import CONNECTION_ERRORS, connect
 from core.errors import Unavailable
@@ -145,7 +147,7 @@ class JobEvents:
         self._task = self._task or asyncio.current_task()
         while True:
             await self._is_used.wait()
-            with contextlib.suppress(*CONNECTION_ERRORS, Unavailable):
+            with contextlib.suppress(*CONNECTION_ERRORS, asyncpg.PostgresError, Unavailable):
                 await self._listen()
             await asyncio.sleep(RETRY_SECONDS)
 

@@ -31,7 +31,7 @@ class ScheduleState(StrEnum):
 
 
 class Overlap(StrEnum):
-    """What becomes of a run that is due while the one before still works."""
+    """Rule for a run that is due while the one before still works."""
 
     SKIP = "skip"
     WAIT = "wait"

@@ -67,7 +67,7 @@ class JobView(ResponseModel):
 
 
 class JobChanges(RequestModel):
-    """What is changed of a job."""
+    """Changes to a job."""
 
     notify: NotifyChoice = Field(
         description="After which ends of it the user gets a mail: `never`, `failure` (it failed, or its outcome is "

@@ -54,7 +54,7 @@ ToolName = Annotated[str, StringConstraints(max_length=128, pattern=NO_CONTROL_C
 class ScheduleCreate(RequestModel):
     """A call or batch, and when it is made."""
 
-    title: NotEmptyName = Field(description="What it is for.")
+    title: NotEmptyName = Field(description="Title: what it is for.")
     module: ModuleName = Field(default="", description="Name of the module; empty for a batch.")
     tool: ToolName = Field(default="", description="Name of the tool; empty for a batch.")
     params: dict[str, JsonValue] = Field(default={}, description="Parameters of the tool.")
@@ -80,7 +80,7 @@ class ScheduleCreate(RequestModel):
     )
     overlap: Overlap = Field(
         default=Overlap.SKIP,
-        description="What becomes of a run that is due while the last one works: `skip` or `wait`.",
+        description="Rule for a run that is due while the last one works: `skip` or `wait`.",
     )
     notify: Notify = Field(
         default=Notify.NEVER, description="After which runs the user gets a mail: `never`, `failure` or `always`."
@@ -94,7 +94,7 @@ class ScheduleView(ResponseModel):
     user_id: UUID = Field(description="Identifier of the user whose schedule it is.")
     user_email: str = Field(description="E-mail address of the user whose schedule it is.")
     mandate_id: UUID = Field(description="Identifier of the mandate by which it runs.")
-    title: str = Field(description="What it is for; empty in another user's schedule.")
+    title: str = Field(description="Title: what it is for; empty in another user's schedule.")
     kind: Literal["call", "batch"] = Field(description="Kind of its work: `call` or `batch`.")
     module: str = Field(description="Name of the module; empty for a batch.")
     tool: str = Field(description="Name of the tool; empty for a batch.")
@@ -112,7 +112,7 @@ class ScheduleView(ResponseModel):
     every_seconds: int | None = Field(description="Interval in seconds; null if it has none.")
     at: datetime | None = Field(description="Time of its single run; null if it runs again and again.")
     time_zone: str = Field(description="IANA time zone of the cron expression.")
-    overlap: Overlap = Field(description="What becomes of a run that is due while the last one works.")
+    overlap: Overlap = Field(description="Rule for a run that is due while the last one works.")
     notify: Notify = Field(description="After which runs the user gets a mail.")
     next_run_at: datetime | None = Field(description="Time of the next run; null if there is none.")
     last_run_at: datetime | None = Field(description="Time of the last run; null if there was none.")

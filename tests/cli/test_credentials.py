@@ -360,7 +360,7 @@ def test_doctor_explains_each(app: CredentialsApp, cli: Home) -> None:
     report = app.searched(cli.run("doctor", "--json")).json()
     assert report["healthy"]
     told = {one["state"]: one["message"] for one in report["checks"] if app.tenant in one["message"]}
-    assert told["ok"] == f"{app.tenant}: hub of role team is connected as the-bot"
+    assert told["ok"] == f"{app.tenant}: Hub of role team is connected as the-bot"
     warnings = [one["message"] for one in report["checks"] if one["state"] == "warning"]
     assert any(f"mcpist credential set hub --user ada@example.com --tenant {app.tenant}" in one for one in warnings)
     [keys] = [one for one in report["checks"] if one["check"] == "vault keys"]

@@ -10,6 +10,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from core.db import connect
 from core.errors import Conflict, Invalid, LimitReached
 from core.sealed_records import RecordSealer, UnreadableRecord
 from core.secret import Secret
@@ -17,6 +18,7 @@ from jobs.events import JobEvents
 from jobs.job import MAX_ARGUMENT_BYTES, JobState
 from jobs.queue import JobQueue
 from tests.jobs.harness import Plant, new_job
+from tests.support.eventually import within
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
 MakeTenant = Callable[..., Awaitable[MadeTenant]]
@@ -190,6 +192,36 @@ async def test_whoever_waits_is_told_at_once(plant: Plant, make_tenant: MakeTena
     assert changed is not None
     assert changed.state is JobState.CANCELLED
     assert await plant.queue.wait_for_change(changed, 0) == changed
+
+
+async def test_listening_goes_on_after_a_refused_login(
+    plant: Plant, make_tenant: MakeTenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.events.RETRY_SECONDS", 0.05)
+    refused, heard = asyncio.Event(), asyncio.Event()
+
+    async def connect_or_tell(*given: Any, **options: Any) -> Any:
+        try:
+            return await connect(*given, **options)
+        except asyncpg.PostgresError:
+            refused.set()
+            raise
+
+    async def is_heard() -> bool:
+        await plant.enqueue(tenant)
+        return heard.is_set()
+
+    monkeypatch.setattr("jobs.events.connect", connect_or_tell)
+    tenant = await make_tenant()
+    events = JobEvents(plant.database.as_role("mcpist_gateway"))
+    right = f'CONNECT ON DATABASE "{plant.database.name}"'
+    async with plant.database.admin_connection() as admin:
+        await admin.execute(f"REVOKE {right} FROM PUBLIC")
+        with events.listen(lambda *_change: heard.set()):
+            await asyncio.wait_for(refused.wait(), 5)
+            await admin.execute(f"GRANT {right} TO PUBLIC")
+            await within(5, is_heard)
+    events.close()
 
 
 async def test_waiting_needs_no_announcements(plant: Plant, make_tenant: MakeTenant) -> None:
