@@ -1,4 +1,4 @@
-"""What runs jobs: one handler for each kind."""
+"""Interface of handlers, which run jobs: one for each kind."""
 
 from dataclasses import dataclass
 from datetime import timedelta

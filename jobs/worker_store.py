@@ -1,4 +1,4 @@
-"""What a worker asks of the database: functions that its role alone may call (migration 0032)."""
+"""Statements of workers: functions that their role alone may call (migration 0032)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -66,7 +66,7 @@ class JobView(ResponseModel):
     expires_at: datetime = Field(description="Time at which it is deleted with its result, once it has ended.")
 
 
-class JobChanges(RequestModel):
+class JobUpdate(RequestModel):
     """Changes to a job."""
 
     notify: NotifyChoice = Field(
@@ -115,16 +115,14 @@ async def show_job(job_id: JobPath, caller: OwnerRead, dependencies: AdminDeps) 
 
 
 @routes.patch("/jobs/{job_id}")
-async def change_job(
-    job_id: JobPath, changes: JobChanges, caller: CurrentUserWrite, dependencies: AdminDeps
-) -> JobView:
+async def change_job(job_id: JobPath, update: JobUpdate, caller: CurrentUserWrite, dependencies: AdminDeps) -> JobView:
     """Change whether the caller is told of the end of a job of theirs.
 
     It must not have ended. The mail has its title, its state and its times, and nothing of its arguments and its
     result; the deployment's webhook gets the same.
     """
     directory = JobDirectory(dependencies.console)
-    changed = await directory.set_notify(caller.tenant_id, caller.user_id, job_id, Notify(changes.notify))
+    changed = await directory.set_notify(caller.tenant_id, caller.user_id, job_id, Notify(update.notify))
     return _build_view(caller, dependencies, changed)
 
 

@@ -8,7 +8,7 @@ from core.errors import Unavailable
 from core.secret import Secret
 
 
-class CreatedSchedule(NamedTuple):
+class ScheduleCreation(NamedTuple):
     """Identifier of the schedule that a request has made; not `is_new` where the same request had made it before."""
 
     id: UUID
@@ -18,7 +18,7 @@ class CreatedSchedule(NamedTuple):
 class ScheduleCreator(Protocol):
     """Has a gateway check a call or batch and keep it as a schedule."""
 
-    async def __call__(self, credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> CreatedSchedule:
+    async def __call__(self, credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> ScheduleCreation:
         """Make what is `wanted`, the parameters of the tool ``create_schedule``, as whoever has the `credential`.
 
         Raises:
@@ -29,6 +29,6 @@ class ScheduleCreator(Protocol):
         ...
 
 
-async def create_nothing(credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> CreatedSchedule:
+async def create_nothing(credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> ScheduleCreation:
     """Refuse to make a schedule: no gateway is near. Raises core.errors.Unavailable."""
     raise Unavailable("no gateway is here that could make a schedule")

@@ -98,10 +98,11 @@ class AuditSealer:
 
     async def run(self) -> None:
         """Seal whatever is appended, until cancelled."""
-        pause, sealed = self._min_pause, 1
+        pause, is_idle = self._min_pause, False
         while True:
             started_at = time.monotonic()
-            sealed, is_full = await self._try_seal_batch(is_idle=not sealed)
+            sealed, is_full = await self._try_seal_batch(is_idle=is_idle)
+            is_idle = not sealed
             if is_full:
                 busy = time.monotonic() - started_at - self._waited_seconds
                 await asyncio.sleep(busy * (1 / MAX_BUSY_SHARE - 1))
@@ -132,8 +133,8 @@ class AuditSealer:
     async def _seal_batch(self, limit: int, *, is_idle: bool = False) -> tuple[int, bool]:
         """Seal at most `limit` records; how many, and whether there was no room for more.
 
-        `is_idle`: there were none last time. They are asked for first without a transaction, as an idle product pays
-        one round trip then. It is the same statement: PostgreSQL would plan the function for both, and take longer.
+        `is_idle`: there were none last time. They are first asked for without a transaction, so that an idle product
+        pays for one round trip, by the same statement, so that PostgreSQL has one plan of it.
         """
         now = self._clock()
         self._waited_seconds = 0.0

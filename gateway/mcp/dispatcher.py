@@ -30,7 +30,7 @@ from gateway.mcp.revisions import (
     build_error_answer,
 )
 from gateway.mcp.settings import McpSettings
-from gateway.mcp.sse import EventStream, NotificationChannel
+from gateway.mcp.sse import EventStream, StreamChannel
 from gateway.mcp.transport_context import TransportContext
 from gateway.mcp.version_negotiation import check_params, check_request, find_revision
 from modules.kit import OUTCOME_UNKNOWN
@@ -117,7 +117,7 @@ class Dispatcher:
                     if method in _WAITING_METHODS:
                         context.deadline += MAX_WAIT_SECONDS
                         receive = request.receive
-                        context.channel = None if stream is None else NotificationChannel(stream, message.id)
+                        context.channel = None if stream is None else StreamChannel(stream, message.id)
                     with self._watch.watch(context.deadline, receive, stream, context.authority, id):
                         result = await handler(context, message.params)
                     if type(result) is not dict:

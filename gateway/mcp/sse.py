@@ -121,7 +121,7 @@ class EventStream:
         await self._reply.send_chunk(data)
 
 
-class NotificationChannel(msgspec.Struct, frozen=True, eq=False):
+class StreamChannel(msgspec.Struct, frozen=True, eq=False):
     """Implements :class:`gateway.mcp.request_context.Channel` on the stream of one request."""
 
     stream: EventStream

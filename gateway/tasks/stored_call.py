@@ -1,4 +1,4 @@
-"""What a job keeps of a call, and of its answer. The queue seals both."""
+"""Stored forms of a job's call and of its answer. The queue seals both."""
 
 import msgspec
 import orjson

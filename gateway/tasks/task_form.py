@@ -1,4 +1,4 @@
-"""What both forms of tasks have in common: times, the words of a state, and refusals."""
+"""Parts that both forms of tasks share: times, the words of a state, and refusals."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 import orjson
 
-from admin_ui.api.schedule_creator import CreatedSchedule
+from admin_ui.api.schedule_creator import ScheduleCreation
 from core.api.principal import AuthenticationRequired, MissingCredentialScope
 from core.config.settings import Settings
 from core.errors import Conflict, Invalid, LimitReached, Unavailable
@@ -83,7 +83,7 @@ class GatewayScheduleCreator:
         self._ask = ask
         self._host = host
 
-    async def __call__(self, credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> CreatedSchedule:
+    async def __call__(self, credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> ScheduleCreation:
         """Make a schedule; raises as the protocol says."""
         headers = {
             "Authorization": f"Bearer {credential.reveal()}",
@@ -105,7 +105,7 @@ class GatewayScheduleCreator:
             raise _build_refusal(result)
         if result.structured.schedule_id is None:
             raise Unavailable("the gateway could not make the schedule")
-        return CreatedSchedule(result.structured.schedule_id, not result.structured.was_there)
+        return ScheduleCreation(result.structured.schedule_id, not result.structured.was_there)
 
 
 class InProcessGateway:
@@ -200,7 +200,7 @@ def _build_call(wanted: Mapping[str, Any]) -> bytes:
 
 def _check_status(answer: GatewayAnswer) -> None:
     if answer.status == 401:
-        raise AuthenticationRequired("this credential does not count, or does not any more: sign in again")
+        raise AuthenticationRequired("this credential is not valid: sign in again")
     if answer.status == 403:
         raise MissingCredentialScope(WRITE)
     if answer.status == 429:

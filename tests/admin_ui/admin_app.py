@@ -14,7 +14,7 @@ from admin_ui.api.app import build_admin_api
 from admin_ui.api.app import build_directory_section as admin_section
 from admin_ui.api.event_streams import EventStreams, StreamTiming
 from admin_ui.api.installed_modules import InstalledModule
-from admin_ui.api.schedule_creator import CreatedSchedule
+from admin_ui.api.schedule_creator import ScheduleCreation
 from broker.api.app import build_identity_section as identity_section
 from broker.api.authentication import ApiAuthenticator
 from broker.api.deployment_dependencies import DeploymentDependencies
@@ -209,7 +209,7 @@ class Tenant:
     """The administrator's own."""
 
 
-async def refuse_schedule(credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> CreatedSchedule:
+async def refuse_schedule(credential: Secret, client_address: str, wanted: Mapping[str, Any]) -> ScheduleCreation:
     """Stand for a gateway to whose callers the tool does not exist."""
     raise Invalid("there is no such tool")
 
