@@ -6,11 +6,23 @@ author could forget: hints and scopes are named at every tool.
 """
 
 from modules.kit.bodies import BodyPart, MultipartBody, RawBody
+from modules.kit.content import (
+    AudioBlock,
+    ContentBlock,
+    ContentResult,
+    ImageBlock,
+    ResourceBlock,
+    ResourceContent,
+    ResourceLink,
+    TextBlock,
+)
 from modules.kit.context import ConfirmationOutcome, Context, Store
 from modules.kit.declarations import Execution, Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.module_log import ModuleLog
+from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt
+from modules.kit.resources import Resource, ResourceContents, read_text_resource, resource
 from modules.kit.schema import build_json_schema
 from modules.kit.settings import ModuleSettings, VendorSettings, describe_setting
 from modules.kit.turns import run_in_turns
@@ -28,8 +40,11 @@ from modules.kit.vendor import (
 __all__ = [
     "OUTCOME_UNKNOWN",
     "AccountRequest",
+    "AudioBlock",
     "BodyPart",
     "ConfirmationOutcome",
+    "ContentBlock",
+    "ContentResult",
     "Context",
     "Document",
     "DocumentConflict",
@@ -38,15 +53,25 @@ __all__ = [
     "Download",
     "Execution",
     "Hints",
+    "ImageBlock",
     "Module",
     "ModuleLog",
     "ModuleSettings",
     "MultipartBody",
     "ParameterSample",
+    "Prompt",
+    "PromptMessage",
+    "PromptMessages",
     "RateLimit",
     "RawBody",
+    "Resource",
+    "ResourceBlock",
+    "ResourceContent",
+    "ResourceContents",
+    "ResourceLink",
     "SensitiveParameter",
     "Store",
+    "TextBlock",
     "Tool",
     "ToolError",
     "Vendor",
@@ -56,7 +81,11 @@ __all__ = [
     "VendorSettings",
     "build_json_schema",
     "build_path",
+    "build_user_prompt",
     "describe_setting",
+    "prompt",
+    "read_text_resource",
+    "resource",
     "run_in_turns",
     "tool",
 ]

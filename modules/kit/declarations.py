@@ -1,16 +1,18 @@
 """Declarations of a module: immutable values, made of typed functions at import."""
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel
 
 from modules.kit.module_log import ModuleLog
+from modules.kit.prompts import Prompt
+from modules.kit.resources import Resource
 from modules.kit.settings import ModuleSettings
+from modules.kit.signatures import read_signature
 from modules.kit.vendor import VendorApi
 
 Lifespan = Callable[[ModuleLog], AbstractAsyncContextManager[Any]]
@@ -94,6 +96,8 @@ class Module:
     samples: Mapping[str, ParameterSample] = field(default_factory=dict[str, ParameterSample])
     lifespan: Lifespan | None = None
     settings: type[ModuleSettings] | None = None
+    resources: tuple[Resource, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
 
     def __post_init__(self) -> None:
         if self.settings is not None and self.vendor is not None:
@@ -127,51 +131,19 @@ def tool(
     """
 
     def build(function: Callable[..., Awaitable[BaseModel]]) -> Tool:
-        name = function.__name__
-        annotations = get_type_hints(function, include_extras=True)
-        _context, *parameters = inspect.signature(function).parameters.values()
-        fields = {p.name: _build_field(name, p, annotations) for p in parameters}
-        result = annotations.get("return")
-        if not (isinstance(result, type) and issubclass(result, BaseModel)):
-            raise TypeError(f"{name}: a tool returns a pydantic model")
+        name, signature = function.__name__, read_signature(function)
         return Tool(
             name=name,
             title=title or name.replace("_", " ").capitalize(),
-            description=_get_description(name, function),
+            description=signature.description,
             hints=hints,
             scopes=frozenset(scopes),
             aliases=tuple(aliases),
-            sensitive_parameters=frozenset(
-                p for p, (annotation, _) in fields.items() if _has_marker(annotation, SensitiveParameter)
-            ),
-            arguments=create_model(name, __config__=ConfigDict(extra="forbid", defer_build=True), **fields),
-            result=result,
+            sensitive_parameters=signature.list_marked(SensitiveParameter),
+            arguments=signature.arguments,
+            result=signature.result,
             run=function,
             execution=execution,
         )
 
     return build
-
-
-def _build_field(owner: str, parameter: inspect.Parameter, annotations: dict[str, Any]) -> Any:
-    annotation = annotations.get(parameter.name)
-    if annotation is None:
-        raise TypeError(f"{owner}: parameter {parameter.name} has no type")
-    if not any(getattr(extra, "description", None) for extra in _list_metadata(annotation)):
-        raise TypeError(f"{owner}: parameter {parameter.name} has no description")
-    return (annotation, ... if parameter.default is parameter.empty else parameter.default)
-
-
-def _get_description(owner: str, function: Callable[..., Any]) -> str:
-    text = inspect.getdoc(function)
-    if not text:
-        raise TypeError(f"{owner}: a tool has a docstring; it is what the model reads")
-    return " ".join(text.split())
-
-
-def _list_metadata(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-
-
-def _has_marker(annotation: Any, kind: type) -> bool:
-    return any(isinstance(extra, kind) for extra in _list_metadata(annotation))

@@ -1,0 +1,107 @@
+"""Resources of a module: what a person attaches to a chat, read by its URI ([2025-11-25] Resources)."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from modules.kit.content import ResourceContent
+from modules.kit.context import Context
+from modules.kit.signatures import read_signature
+
+Complete = Callable[[Context, str, Mapping[str, str]], Awaitable[Sequence[str]]]
+"""(context, what was typed, the arguments that are known) -> values that go on with it, the likeliest first."""
+
+Audience = Literal["user", "assistant"]
+
+_VARIABLE = re.compile(r"\{(\+?)([a-z][a-z0-9_]*)\}")
+
+
+class ResourceContents(BaseModel):
+    """What a resource is read as: one content, or several such as those of a folder."""
+
+    contents: tuple[ResourceContent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One resource: its declaration and the function that reads it.
+
+    `uris` are templates (RFC 6570): ``{name}`` stands for one segment of the path, ``{+name}`` for several; the
+    function's parameters are their variables. Clients are told the first; the others are read as well. Without a
+    variable it is one resource, which clients list. `complete` are completions by the name of a variable; one whose
+    values are an enumeration needs none. `priority` (0 to 1) and `audience` are hints for the client.
+    """
+
+    name: str
+    title: str
+    description: str
+    uris: tuple[str, ...]
+    mime_type: str
+    scopes: frozenset[str]
+    arguments: type[BaseModel]
+    run: Callable[..., Awaitable[ResourceContents]]
+    complete: Mapping[str, Complete] = field(default_factory=dict[str, Complete])
+    priority: float | None = None
+    audience: tuple[Audience, ...] = ()
+
+    @property
+    def is_template(self) -> bool:
+        """Check whether the resource has variables: then it is one of many, which no list names."""
+        return bool(self.arguments.model_fields)
+
+
+def resource(
+    *uris: str,
+    mime_type: str,
+    scopes: Iterable[str],
+    title: str = "",
+    complete: Mapping[str, Complete] | None = None,
+    priority: float | None = None,
+    audience: Iterable[Audience] = (),
+) -> Callable[[Callable[..., Awaitable[ResourceContents]]], Resource]:
+    """Make a :class:`Resource` of an async function ``(context, **variables) -> ResourceContents``.
+
+    Its name is a permission beside those of the module's tools: ``<module>.<name>``.
+
+    Raises:
+        TypeError: the function is not declared in full, or the variables of a URI are not its parameters.
+    """
+
+    def build(function: Callable[..., Awaitable[ResourceContents]]) -> Resource:
+        name, signature = function.__name__, read_signature(function)
+        parameters = signature.annotations.keys()
+        for uri in uris:
+            if set(list_uri_variables(uri)) != set(parameters):
+                raise TypeError(f"{name}: the variables of {uri} are not the parameters {', '.join(parameters)}")
+        if not uris or signature.result is not ResourceContents:
+            raise TypeError(f"{name}: a resource has a URI and returns ResourceContents")
+        if unknown := (complete or {}).keys() - parameters:
+            raise TypeError(f"{name}: completion of {', '.join(unknown)}, which is no parameter")
+        return Resource(
+            name=name,
+            title=title or name.replace("_", " ").capitalize(),
+            description=signature.description,
+            uris=uris,
+            mime_type=mime_type,
+            scopes=frozenset(scopes),
+            arguments=signature.arguments,
+            run=function,
+            complete=dict(complete or {}),
+            priority=priority,
+            audience=tuple(audience),
+        )
+
+    return build
+
+
+def list_uri_variables(template: str) -> tuple[str, ...]:
+    """List the variables of a URI template in their order."""
+    return tuple(match[2] for match in _VARIABLE.finditer(template))
+
+
+def read_text_resource(text: str, **fields: Any) -> ResourceContents:
+    """Build the contents of a resource that is one text."""
+    return ResourceContents(contents=(ResourceContent(text=text, **fields),))
