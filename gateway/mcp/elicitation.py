@@ -36,6 +36,9 @@ from gateway.mcp.version_negotiation import negotiate_revision
 URL_ELICITATION_REQUIRED = -32042
 SESSION_PREFIX = "url-"
 
+_ASKING_METHODS = frozenset({"tools/call", "resources/read", "prompts/get"})
+"""Requests that may ask the person behind the client ([2026-07-28] Multi Round-Trip Requests)."""
+
 _PAGE_STATE = RequestState(PAGE, bytes(DIGEST))
 
 
@@ -66,7 +69,7 @@ class Elicitor:
         Raises:
             ProtocolError: `requestState` is not what we gave for this call.
         """
-        if message.method != "tools/call" or not revision.has_url_elicitation:
+        if message.method not in _ASKING_METHODS or not revision.has_url_elicitation:
             return NO_ELICITATION
         if not revision.modern:
             if not has_url_session(headers):

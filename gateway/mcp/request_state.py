@@ -67,7 +67,7 @@ class RequestStateSealer:
         """Binds to the user, their credential, the call itself and what was asked. Used twice, it gives what one use
         does: each time the call is checked and run like any other."""
         credential = caller.credential
-        call = orjson.dumps([params.get("name"), params.get("arguments")], option=orjson.OPT_SORT_KEYS)
+        call = orjson.dumps([params.get(key) for key in ("name", "uri", "arguments")], option=orjson.OPT_SORT_KEYS)
         asked = (state.kind + state.digest).hex()
         binding = [str(credential.tenant_id), str(credential.user_id), credential.id, expires, asked]
         text = orjson.dumps([*binding, hashlib.sha256(call).hexdigest()])
