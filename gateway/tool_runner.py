@@ -66,7 +66,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
     first, `question` where the person has to confirm first; `error_object` where the error has a code. `untrusted`: the
     result holds a vendor's data, and is marked so where it is shown. `deferred` is the tool where all checks were
-    passed and it is to be run as a job."""
+    passed and it is to be run as a job. `has_invalid_arguments`: the error is that the arguments do not fit."""
 
     result: BaseModel | None = None
     error: str | None = None
@@ -75,6 +75,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     question: ConfirmationQuestion | None = None
     untrusted: bool = False
     deferred: CatalogueTool | None = None
+    has_invalid_arguments: bool = False
 
 
 _NOTHING = ToolOutcome()
@@ -224,7 +225,7 @@ class ToolRunner:
             await self.refuse(request, caller_tool.tool, arguments, CallOutcome.DENIED, "scope")
             raise error
         await self.refuse(request, caller_tool.tool, arguments, CallOutcome.ERROR, "arguments")
-        return ToolOutcome(error=str(error))
+        return ToolOutcome(error=str(error), has_invalid_arguments=True)
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
         """Charge the caller for the `count` tool names of a request, and audit those that do not exist for them.

@@ -105,7 +105,7 @@ async def test_completion(node: Node, people: People) -> None:
         (None, "uri must be"),
         (7, "uri must be"),
         ("", "uri must be"),
-        ("x" * 2_049, "at most 2048 characters"),
+        ("x" * 2_049, "at most 2048 bytes"),
         ("resource://lab/ada/notes/seven", "not found"),
         ("resource://lab/ada/notes/99999999999999999999", "not found"),
         ("resource://lab/%ff/notes/1", "not found"),
