@@ -145,6 +145,8 @@ class ToolRunner:
         # while it is flushed, and only the answer waits.
         started_at = time.perf_counter()
         intent = _build_intent(request, caller_tool, arguments)
+        if reader is not None:
+            intent = _add_operation(intent, reader)
         durable = self._audit.submit(intent)
         self._observer.on_run_start()
         call_outcome, outcome = _ERROR, _NOTHING
@@ -262,7 +264,7 @@ class ToolRunner:
         self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: CallOutcome, reason: str
     ) -> None:
         """Record a call that was refused before its tool ran; durable before the answer."""
-        intent = _build_intent(request, self._tools.prepare(request.caller, tool), arguments)
+        intent = _add_operation(_build_intent(request, self._tools.prepare(request.caller, tool), arguments), tool)
         durable = self._audit.submit(intent)
         self._observer.on_run_refused(ToolRun(request.request_id, tool.module, tool.name, outcome, 0.0, intent.digest))
         try:
@@ -300,6 +302,13 @@ def _build_intent(request: RequestContext, caller_tool: CallerTool, arguments: b
         return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest)
     recorded, detail = _redact_arguments(caller_tool.tool, arguments)
     return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest, recorded, detail)
+
+
+def _add_operation(intent: AuditEvent, tool: CatalogueTool) -> AuditEvent:
+    """Say in the intent of what is no call of a tool which method it is: a prompt may be filled in or completed."""
+    if not tool.operation:
+        return intent
+    return msgspec.structs.replace(intent, detail={**(intent.detail or {}), "operation": tool.operation})
 
 
 _redact_client_name = lru_cache(1024)(redact)
