@@ -314,7 +314,7 @@ class McpEndpoint:
         if headers.repeated:
             check_single(headers)
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
-        if scope["query_string"] or scope["path"] != RESOURCE_PATH:
+        if scope.get("query_string") or scope["path"] != RESOURCE_PATH:
             request.exposure = _parse_exposure(scope)
         if (origin := headers.get_text(b"origin")) is not None:
             self._check_origin(origin, request)
@@ -407,7 +407,7 @@ def _parse_exposure(scope: Mapping[str, Any]) -> ToolExposure:
         HttpRefusal: 400 the query cannot be understood, 404 the path is none of ours.
     """
     try:
-        exposure = parse_exposure(scope["query_string"].decode("latin-1"))
+        exposure = parse_exposure(scope.get("query_string", b"").decode("latin-1"))
         path = scope["path"].removeprefix(RESOURCE_PATH).removeprefix("/")
         by_path = parse_exposure_path(path) if path else META_VIEW
     except Invalid as error:
