@@ -139,7 +139,7 @@ class Dispatcher:
 
     def _answer_lifecycle(self, revision: Revision, message: JsonRpcMessage, request: TransportContext) -> bytes:
         assert request.caller is not None
-        return self._lifecycle.answer(revision, message.method, message.params, request.caller)
+        return self._lifecycle.answer(revision, message.method, message.params, request.caller, request.exposure)
 
     def _build_context(
         self, revision: Revision, message: JsonRpcMessage, request: TransportContext, stream: EventStream | None
@@ -167,6 +167,7 @@ class Dispatcher:
             request.turn,
             self._deferral,
             meta,
+            exposure=request.exposure,
         )
 
     def _build_failure(
