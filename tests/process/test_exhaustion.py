@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from gateway.mcp.notification_stream import MAX_STREAMS_PER_CREDENTIAL
+from core.config.settings import Settings
 from tests.process.hostile import (
     DEEP,
     MEBIBYTE,
