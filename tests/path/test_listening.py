@@ -57,10 +57,14 @@ def scope(token: str, **headers: str) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def listening(node: Node, token: str, headers: dict[str, str] | None = None) -> AsyncIterator[Stream]:
+async def listening(
+    node: Node, token: str, headers: dict[str, str] | None = None, *, query: bytes = b""
+) -> AsyncIterator[Stream]:
     stream = Stream()
     given = SESSION if headers is None else headers
-    task = asyncio.ensure_future(node.gateway.app(scope(token, **given), stream.receive, stream.send))
+    task = asyncio.ensure_future(
+        node.gateway.app(scope(token, **given) | {"query_string": query}, stream.receive, stream.send)
+    )
     try:
         async with asyncio.timeout(10):
             await stream.opened.wait()
