@@ -11,7 +11,7 @@ from core.module_packages import ModulePackage, list_module_packages
 from core.names import MODULE_NAME_PATTERN
 from gateway.module_packages import import_package_module
 from gateway.settings_form import CatalogueError, check_settings_form
-from modules.kit import Execution, Module, Tool, build_json_schema
+from modules.kit import ContentResult, Execution, Module, Tool, build_json_schema
 
 MAX_LINE_LENGTH = 120
 
@@ -47,8 +47,10 @@ class CatalogueTool:
         return build_json_schema(self.tool.arguments)
 
     @property
-    def output_schema(self) -> Mapping[str, Any]:
-        """JSON Schema of the result."""
+    def output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the result; None where the tool shows content blocks."""
+        if issubclass(self.tool.result, ContentResult):
+            return None
         return build_json_schema(self.tool.result, output=True)
 
     @property

@@ -115,7 +115,7 @@ class Workshop:
         return crash
 
     def _ask(self) -> Tool:
-        @tool(hints=WRITES, scopes=["workshop"], execution=Execution.ASYNC)
+        @tool(hints=WRITES, scopes=["workshop"], execution=Execution.ASYNC, asks=True)
         async def ask(context: Context) -> Made:
             """Ask the person first."""
             answer = await context.confirm("Burn it?", label="Yes", instead="give agreed true")
