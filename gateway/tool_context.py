@@ -204,9 +204,7 @@ class TaskExecution(msgspec.Struct, eq=False):
         return bool(self._changes)
 
     def check(self, caller: Caller) -> None:
-        tool = self._tool
-        is_visible = self._sieve.get_view(caller).find(tool.module, tool.name) is not None
-        if not is_visible or not has_scope(caller, tool):
+        if not self._sieve.get_view(caller).has(self._tool) or not has_scope(caller, self._tool):
             self.stop("the permission for this tool was revoked")
 
     def stop(self, reason: str) -> None:

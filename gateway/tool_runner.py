@@ -113,8 +113,16 @@ class ToolRunner:
         """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
         return asyncio.get_running_loop()
 
-    async def run(self, request: RequestContext, module: str, name: str, params: dict[str, Any]) -> ToolOutcome:
-        """Run a tool by its name or alias. Failures are outcomes; only a lacking scope and cancellation are raised.
+    async def run(
+        self,
+        request: RequestContext,
+        module: str,
+        name: str,
+        params: dict[str, Any],
+        reader: CatalogueTool | None = None,
+    ) -> ToolOutcome:
+        """Run a tool by its name or alias, or a `reader`: what reads a resource or fills in a prompt. Failures are
+        outcomes; only a lacking scope and cancellation are raised.
 
         Raises:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
@@ -126,11 +134,11 @@ class ToolRunner:
         if authority.ended:
             return ToolOutcome(error=f"not run: {authority.ended}")
         try:
-            caller_tool = self._find_tool(authority.caller, module, name)
+            caller_tool = self._find_tool(authority.caller, module, name, reader)
             tool = caller_tool.tool
             model = validate_arguments(tool, arguments)
         except (_NoSuchTool, InsufficientScope, InvalidToolArguments) as error:
-            return await self._refuse_call(request, module, name, arguments, error)
+            return await self._refuse_call(request, module, name, reader, arguments, error)
         deferral = request.deferral
         if deferral is not None and (tool.is_async or deferral.always):
             return ToolOutcome(deferred=tool)
@@ -182,14 +190,14 @@ class ToolRunner:
             )
         return outcome
 
-    def _find_tool(self, caller: Caller, module: str, name: str) -> CallerTool:
+    def _find_tool(self, caller: Caller, module: str, name: str, reader: CatalogueTool | None) -> CallerTool:
         """Find a tool that the caller may use with their credential.
 
         Raises:
             _NoSuchTool: it does not exist for them.
             InsufficientScope: the credential lacks the scope.
         """
-        caller_tool = self._tools.find(caller, module, name)
+        caller_tool = self._tools.find(caller, module, name, reader)
         if caller_tool is None:
             raise _NoSuchTool
         if not caller_tool.has_scope:
@@ -197,14 +205,20 @@ class ToolRunner:
         return caller_tool
 
     async def _refuse_call(
-        self, request: RequestContext, module: str, name: str, arguments: bytes, error: Exception
+        self,
+        request: RequestContext,
+        module: str,
+        name: str,
+        reader: CatalogueTool | None,
+        arguments: bytes,
+        error: Exception,
     ) -> ToolOutcome:
         """Record a call that did not pass the checks, and tell why.
 
         Raises:
             InsufficientScope: the client has to hear of it as HTTP says it.
         """
-        caller_tool = self._tools.find(request.caller, module, name)
+        caller_tool = self._tools.find(request.caller, module, name, reader)
         if caller_tool is None:
             await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
             return ToolOutcome(error=NO_SUCH_TOOL)

@@ -50,6 +50,7 @@ class Elicitation(msgspec.Struct, frozen=True, eq=False):
 
 
 NO_ELICITATION = Elicitation()
+UNABLE_CLIENT = Elicitation(None, NO_CLIENT)
 
 
 class Elicitor:
@@ -77,6 +78,8 @@ class Elicitor:
 
     def _choose_modern_elicitation(self, message: JsonRpcMessage, caller: Caller) -> Elicitation:
         params, capabilities = message.params, message.meta[CAPABILITIES_KEY]
+        if not capabilities and "requestState" not in params:
+            return UNABLE_CLIENT
         state = self._sealer.open(params, caller) if "requestState" in params else None
         elicit_url, questions = None, NO_CLIENT
         if supports_questions(capabilities):

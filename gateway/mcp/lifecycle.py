@@ -11,18 +11,21 @@ from gateway.mcp.revisions import REVISIONS, SUPPORTED_VERSIONS, ResultRenderer,
 SERVER_NAME = "mcpist"
 SERVER_TITLE = "MCPist"
 _TITLE_SINCE = "2025-06-18"
+_COMPLETIONS_SINCE = "2025-03-26"
+"""Completion is older than its capability."""
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 BuildInstructions = Callable[[Caller], str]
 """What a client may put before its model, for this caller ([2025-11-25] Lifecycle; [2026-07-28] Discovery)."""
 
 
-def build_capabilities(methods: Collection[str], *, has_log: bool) -> dict[str, Any]:
-    """Build the server's capabilities from a revision's handlers; no list is ever announced as changing. `has_log`: a
-    request can ask for the messages of its tool, without a method of the revision."""
+def build_capabilities(methods: Collection[str], revision: str) -> dict[str, Any]:
+    """Build the server's capabilities from a revision's handlers; no list is ever announced as changing."""
     groups = sorted({method.partition("/")[0] for method in methods} & {"tools", "resources", "prompts"})
     capabilities: dict[str, Any] = {group: {"listChanged": False} for group in groups}
-    if has_log:
+    if "completion/complete" in methods and revision >= _COMPLETIONS_SINCE:
+        capabilities["completions"] = {}
+    if REVISIONS[revision].modern:  # a request asks for the messages of its tool, without a method of the revision
         capabilities["logging"] = {}
     if "tasks/list" in methods:
         capabilities["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
@@ -44,10 +47,7 @@ class LifecycleMethods:
     ) -> None:
         self._instructions = instructions
         self._renderers = renderers
-        self._capabilities = {
-            name: {"capabilities": build_capabilities(methods[name], has_log=revision.modern)}
-            for name, revision in REVISIONS.items()
-        }
+        self._capabilities = {name: {"capabilities": build_capabilities(methods[name], name)} for name in REVISIONS}
         self._initialize_results = {
             name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._capabilities[name]}
             for name in REVISIONS

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -59,7 +59,8 @@ class AskedQuestion:
     is_bound: bool = False
 
 
-class GivenResponse(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GivenResponse:
     """What the client behind a call has answered to the question with this digest."""
 
     digest: str

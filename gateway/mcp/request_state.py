@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import orjson
@@ -43,7 +43,7 @@ class _StoredState(msgspec.Struct, array_like=True):
     expires: int
     is_page: bool
     asked: dict[str, str]
-    given: dict[str, tuple[str, Any]]
+    given: dict[str, GivenResponse]
 
 
 _decode_stored = msgspec.json.Decoder(_StoredState).decode
@@ -82,8 +82,7 @@ class RequestStateSealer:
         stored = _decode_stored(payload)
         if stored.expires < self._clock():
             raise ProtocolError(INVALID_PARAMS, _INVALID_STATE)
-        given = {key: GivenResponse(*response) for key, response in stored.given.items()}
-        return RequestState(stored.is_page, stored.asked, given)
+        return RequestState(stored.is_page, stored.asked, stored.given)
 
     def _compute_mac(self, params: Params, caller: Caller, payload: bytes) -> bytes:
         """Binds to the user, their credential, the call itself and what was asked. Used twice, it gives what one use

@@ -119,9 +119,11 @@ class TaskExtension:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: inputResponses must be an object")
         job = require_job(await self._jobs.find(request.caller, get_task_id(params)))
         given = cast("dict[str, Any]", responses)
-        answer = await self._jobs.load_answer(request.caller, job) if job.awaits_input else ""
-        if isinstance(answer, str):
+        if not job.awaits_input:
             return {}
+        answer = await self._jobs.load_answer(request.caller, job)
+        if isinstance(answer, str):
+            raise ProtocolError(INTERNAL_ERROR, answer)
         asked = [one for one in answer.questions if _get_key(job, one.key) in given]
         answers = {one.key: given[_get_key(job, one.key)] for one in asked}
         if not all(is_response(one.method, answers[one.key]) for one in asked):

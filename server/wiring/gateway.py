@@ -33,6 +33,9 @@ from core.protected_resource import ProtectedResourceMetadata, build_metadata_ur
 from core.sealed_records import RecordSealer
 from gateway.auth.authenticator import CallerAuthenticator
 from gateway.auth.mandate_callers import MandateAuthenticator
+from gateway.capabilities.completions import CompletionMethods
+from gateway.capabilities.prompts import PromptMethods
+from gateway.capabilities.resources import ResourceMethods
 from gateway.catalogue import Catalogue, build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
@@ -252,8 +255,14 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     patience = dependencies.settings.job_patience
     starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
     meta_tools = MetaTools(sieve, runner, vendors, results, starter)
+    handlers = {
+        **meta_tools.get_handlers(),
+        **ResourceMethods(sieve, runner).get_handlers(),
+        **PromptMethods(sieve, runner).get_handlers(),
+        **CompletionMethods(sieve, runner).get_handlers(),
+    }
     endpoint = McpEndpoint(
-        wrap_handlers(meta_tools.get_handlers(), dependencies.traces),
+        wrap_handlers(handlers, dependencies.traces),
         authenticate,
         _build_mcp_settings(dependencies.settings),
         server_version=version("mcpist"),
@@ -283,9 +292,9 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         dependencies.settings.public_url, _get_authorization_server(dependencies.settings)
     )
     app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
-    handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors, results))
+    job_handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors, results))
     verify = dependencies.broker.verify_mandate
-    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=handlers, verify_mandate=verify)
+    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=job_handlers, verify_mandate=verify)
 
 
 def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTools) -> dict[str, JobHandler]:

@@ -116,6 +116,10 @@ def headers_for(revision: str | None, method: str, params: Any = None) -> Header
         headers["mcp-method"] = method
         if method == "tools/call":
             headers["mcp-name"] = str((params or {}).get("name"))
+        if method == "prompts/get":
+            headers["mcp-name"] = str((params or {}).get("name"))
+        if method == "resources/read":
+            headers["mcp-name"] = str((params or {}).get("uri"))
         if method.startswith("tasks/"):
             headers["mcp-name"] = str((params or {}).get("taskId"))
     return headers

@@ -10,10 +10,10 @@ import pytest
 from core.caller import Caller, Credential
 from core.permissions import Policy
 from core.secret import Secret
+from gateway.mcp.client_questions import build_confirmation, read_confirmation
 from gateway.mcp.elicitation import Elicitation, Elicitor
 from gateway.mcp.jsonrpc import JsonRpcMessage
-from gateway.mcp.client_questions import build_confirmation, read_confirmation
-from gateway.mcp.request_context import AskedQuestion, ProtocolError, UrlElicitation
+from gateway.mcp.request_context import ProtocolError, UrlElicitation
 from gateway.mcp.request_headers import RequestHeaders
 from gateway.mcp.request_state import STATE_SECONDS
 from gateway.mcp.revisions import CAPABILITIES_KEY, MODERN_REVISION
