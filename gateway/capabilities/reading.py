@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from gateway.catalogue import CatalogueTool
 from gateway.client_requests import build_client_request
-from gateway.mcp.jsonrpc import INTERNAL_ERROR
+from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from gateway.mcp.request_context import ProtocolError, RequestContext, Result
 from gateway.meta_tools.results import TOOL_FAILED
 from gateway.tool_runner import ToolRunner
@@ -40,4 +40,6 @@ class CapabilityReader:
             return outcome.result
         if asked := build_client_request(request, outcome):
             raise Interrupted(asked)
+        if outcome.has_invalid_arguments:
+            raise ProtocolError(INVALID_PARAMS, f"Invalid params: {outcome.error}")
         raise ProtocolError(INTERNAL_ERROR, outcome.error or TOOL_FAILED)
