@@ -43,6 +43,7 @@ from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import AskedQuestion, RequestContext
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.streams.resource_changes import AnnounceChanges, ignore_changes
 from gateway.tool_context import QuestionsOpen, TaskExecution, ToolContext
 from gateway.tool_error_text import build_error_object, format_error, format_internal_error
 from gateway.tool_run import ToolRun, ToolRunObserver
@@ -97,7 +98,9 @@ class ToolRunner:
         observer: ToolRunObserver,
         traces: Tracer,
         charge: Charge,
+        announce_changes: AnnounceChanges = ignore_changes,
     ) -> None:
+        self._announce_changes = announce_changes
         self._sieve = sieve
         self._database = database
         self._vendors = vendors
@@ -170,6 +173,9 @@ class ToolRunner:
                 outcome = ToolOutcome(questions=still_open.questions)
             except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
                 outcome = self._build_failure(request, tool, changes, error)
+            finally:
+                if context.resource_changes is not None:
+                    self._announce_changes(authority.caller, context.resource_changes)
             if context.confirmation:
                 detail = {"confirmation": context.confirmation}
             await durable

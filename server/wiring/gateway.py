@@ -57,6 +57,7 @@ from gateway.results.module import build_results_module
 from gateway.results.store import ResultStore
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.streams.resource_changes import ResourceAnnouncer
 from gateway.tasks.core_tasks import CoreTasks
 from gateway.tasks.job_execution import CallJobHandler
 from gateway.tasks.job_starter import BATCH, CALL, DeferredWork, JobStarter
@@ -252,6 +253,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         observers,
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
+        ResourceAnnouncer(dependencies.generations.announce).announce,
     )
     patience = dependencies.settings.job_patience
     starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
