@@ -35,6 +35,8 @@ def build_capabilities(methods: Collection[str], revision: str, *, has_plain_too
         capabilities["resources"]["subscribe"] = True
     if "completion/complete" in methods and revision >= _COMPLETIONS_SINCE:
         capabilities["completions"] = {}
+    if REVISIONS[revision].modern:  # a request asks for the messages of its tool, without a method of the revision
+        capabilities["logging"] = {}
     if "tasks/list" in methods:
         capabilities["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     elif "tasks/get" in methods:

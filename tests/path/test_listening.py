@@ -25,6 +25,14 @@ class Stream:
     opened: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
+    reading: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.reading.set()
+
+    def stall(self) -> None:
+        """Read no more."""
+        self.reading.clear()
 
     async def receive(self) -> dict[str, Any]:
         await self.leaving.wait()
@@ -34,6 +42,7 @@ class Stream:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             return
+        await self.reading.wait()
         self.sent.append(message["body"])
         self.opened.set()
         if not message.get("more_body"):
@@ -62,9 +71,8 @@ async def listening(
 ) -> AsyncIterator[Stream]:
     stream = Stream()
     given = SESSION if headers is None else headers
-    task = asyncio.ensure_future(
-        node.gateway.app(scope(token, **given) | {"query_string": query}, stream.receive, stream.send)
-    )
+    asked = scope(token, **given) | {"query_string": query}
+    task = asyncio.ensure_future(node.gateway.app(asked, stream.receive, stream.send))
     try:
         async with asyncio.timeout(10):
             await stream.opened.wait()
@@ -146,9 +154,12 @@ async def test_without_a_credential_there_is_none(app: ShopApp) -> None:
 
 async def test_all_together_are_bounded(app: ShopApp) -> None:
     ada, eve = await people(app)
-    async with app.product.gateway(streams=1) as node, listening(node, ada.token):
-        async with listening(node, eve.token) as second:
-            assert second.status == 429
+    async with (
+        app.product.gateway(streams=1) as node,
+        listening(node, ada.token),
+        listening(node, eve.token) as second,
+    ):
+        assert second.status == 429
 
 
 @pytest.mark.guarantee("G17")
