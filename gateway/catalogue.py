@@ -17,6 +17,8 @@ from gateway.uri_templates import InvalidUriTemplate, UriTemplate, parse_uri_tem
 from modules.kit import Execution, Module, Prompt, Resource, Tool, build_json_schema
 
 MAX_LINE_LENGTH = 120
+READ_METHODS = {CapabilityKind.RESOURCE: "resources/read", CapabilityKind.PROMPT: "prompts/get"}
+COMPLETE_METHOD = "completion/complete"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +39,8 @@ class CatalogueTool:
     is_async: bool = field(init=False)
     """Whether the tool is run as a job."""
     kind: CapabilityKind = CapabilityKind.TOOL
+    operation: str = ""
+    """The MCP method that a reader of a resource or prompt serves, as the audit log names it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "module", self.owner.name)
@@ -222,8 +226,8 @@ def _build_readers(
         raise CatalogueError(f"{owner}: names of {kind}s must match {MODULE_NAME_PATTERN.pattern}")
     if not declared.scopes <= module.scopes:
         raise CatalogueError(f"{owner}: scopes must be among {sorted(module.scopes)}")
-    reader = CatalogueTool(module, build_reading_tool(declared), kind)
-    return reader, CatalogueTool(module, build_completing_tool(declared), kind)
+    reader = CatalogueTool(module, build_reading_tool(declared), kind, READ_METHODS[kind])
+    return reader, CatalogueTool(module, build_completing_tool(declared), kind, COMPLETE_METHOD)
 
 
 def _check_prompt_names(modules: Iterable[Module]) -> None:

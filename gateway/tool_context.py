@@ -18,6 +18,7 @@ from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
 from gateway.module_log import get_module_log
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.streams.resource_changes import MAX_ANNOUNCED, is_announceable
 from gateway.vendor_connections import VendorConnections
 from modules.kit import (
     OUTCOME_UNKNOWN,
@@ -56,6 +57,8 @@ class ToolContext(msgspec.Struct, eq=False):
     _settings: ServiceSettingsReader
     confirmation: str = ""
     """What became of a question to the person, for the audit log: "" or ``asked``, or their answer."""
+    resource_changes: dict[str, bool] | None = None
+    """Resources that have changed, by URI, and whether those of other people are to be told; None where none has."""
 
     @property
     def request(self) -> RequestContext:
@@ -88,6 +91,16 @@ class ToolContext(msgspec.Struct, eq=False):
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._request.report_progress is not None:
             await self._request.report_progress(done, total, message)
+
+    def announce_resource_change(self, uri: str, *, shared: bool = False) -> None:
+        if self.resource_changes is None:
+            self.resource_changes = {}
+        changes = self.resource_changes
+        if not is_announceable(self._tool.owner, uri):
+            raise ValueError("a module announces changes of its own resources only")
+        if len(changes) >= MAX_ANNOUNCED and uri not in changes:
+            raise ValueError(f"one run announces at most {MAX_ANNOUNCED} changed resources")
+        changes[uri] = shared or changes.get(uri, False)
 
     async def confirm(self, message: str, *, label: str, instead: str = "") -> ConfirmationOutcome:
         if self._changes:

@@ -43,6 +43,7 @@ from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.streams.resource_changes import AnnounceChanges, ignore_changes
 from gateway.tool_context import ConfirmationNeeded, TaskExecution, ToolContext
 from gateway.tool_error_text import build_error_object, format_error, format_internal_error
 from gateway.tool_run import ToolRun, ToolRunObserver
@@ -66,7 +67,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
     first, `question` where the person has to confirm first; `error_object` where the error has a code. `untrusted`: the
     result holds a vendor's data, and is marked so where it is shown. `deferred` is the tool where all checks were
-    passed and it is to be run as a job."""
+    passed and it is to be run as a job. `has_invalid_arguments`: the error is that the arguments do not fit."""
 
     result: BaseModel | None = None
     error: str | None = None
@@ -75,6 +76,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     question: ConfirmationQuestion | None = None
     untrusted: bool = False
     deferred: CatalogueTool | None = None
+    has_invalid_arguments: bool = False
 
 
 _NOTHING = ToolOutcome()
@@ -94,7 +96,9 @@ class ToolRunner:
         observer: ToolRunObserver,
         traces: Tracer,
         charge: Charge,
+        announce_changes: AnnounceChanges = ignore_changes,
     ) -> None:
+        self._announce_changes = announce_changes
         self._sieve = sieve
         self._database = database
         self._vendors = vendors
@@ -144,6 +148,8 @@ class ToolRunner:
         # while it is flushed, and only the answer waits.
         started_at = time.perf_counter()
         intent = _build_intent(request, caller_tool, arguments)
+        if reader is not None:
+            intent = _add_operation(intent, reader)
         durable = self._audit.submit(intent)
         self._observer.on_run_start()
         call_outcome, outcome = _ERROR, _NOTHING
@@ -165,6 +171,9 @@ class ToolRunner:
                 outcome = ToolOutcome(question=needed.question)
             except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
                 outcome = self._build_failure(request, tool, changes, error)
+            finally:
+                if context.resource_changes is not None:
+                    self._announce_changes(authority.caller, context.resource_changes)
             if context.confirmation:
                 detail = {"confirmation": context.confirmation}
             await durable
@@ -224,7 +233,7 @@ class ToolRunner:
             await self.refuse(request, caller_tool.tool, arguments, CallOutcome.DENIED, "scope")
             raise error
         await self.refuse(request, caller_tool.tool, arguments, CallOutcome.ERROR, "arguments")
-        return ToolOutcome(error=str(error))
+        return ToolOutcome(error=str(error), has_invalid_arguments=True)
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
         """Charge the caller for the `count` tool names of a request, and audit those that do not exist for them.
@@ -261,7 +270,7 @@ class ToolRunner:
         self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: CallOutcome, reason: str
     ) -> None:
         """Record a call that was refused before its tool ran; durable before the answer."""
-        intent = _build_intent(request, self._tools.prepare(request.caller, tool), arguments)
+        intent = _add_operation(_build_intent(request, self._tools.prepare(request.caller, tool), arguments), tool)
         durable = self._audit.submit(intent)
         self._observer.on_run_refused(ToolRun(request.request_id, tool.module, tool.name, outcome, 0.0, intent.digest))
         try:
@@ -299,6 +308,13 @@ def _build_intent(request: RequestContext, caller_tool: CallerTool, arguments: b
         return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest)
     recorded, detail = _redact_arguments(caller_tool.tool, arguments)
     return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest, recorded, detail)
+
+
+def _add_operation(intent: AuditEvent, tool: CatalogueTool) -> AuditEvent:
+    """Say in the intent of what is no call of a tool which method it is: a prompt may be filled in or completed."""
+    if not tool.operation:
+        return intent
+    return msgspec.structs.replace(intent, detail={**(intent.detail or {}), "operation": tool.operation})
 
 
 _redact_client_name = lru_cache(1024)(redact)

@@ -7,10 +7,15 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 MAX_URI_LENGTH = 2_048
+"""Of a URI that is read, in bytes."""
+MAX_TEMPLATE_LENGTH = 200
 
 _PART = re.compile(r"\{(\+?)([a-z][a-z0-9_]*)\}")
 _LITERAL = re.compile(r"[A-Za-z0-9._~:/-]+")
 _SCHEME = re.compile(r"[a-z][a-z0-9.-]*://.")
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f]|(?:^|[/\\])\.\.?(?:[/\\]|$)")
+"""Control characters, and segments that mean another place: no name of a thing has them, and a module may put a
+variable into a vendor's path."""
 
 
 class InvalidUriTemplate(Exception):
@@ -25,16 +30,21 @@ class UriTemplate(msgspec.Struct, frozen=True, eq=False):
     _names: tuple[str, ...]
 
     def match(self, uri: str) -> Mapping[str, str] | None:
-        """Return the variables of a URI, decoded; None where the template does not describe it."""
-        match = self._pattern.fullmatch(uri) if len(uri) <= MAX_URI_LENGTH else None
+        """Return the variables of a URI, decoded; None where the template does not describe it, and for what no
+        variable may hold: bytes that are no UTF-8, control characters, and the segments ``.`` and ``..``."""
+        match = self._pattern.fullmatch(uri) if is_short_enough(uri) else None
         if match is None:
             return None
         try:
-            return {
-                name: unquote_to_bytes(value).decode() for name, value in zip(self._names, match.groups(), strict=True)
-            }
+            values = [unquote_to_bytes(value).decode() for value in match.groups()]
         except ValueError:  # bytes that are no UTF-8
             return None
+        return None if any(map(_UNSAFE.search, values)) else dict(zip(self._names, values, strict=True))
+
+
+def is_short_enough(uri: str) -> bool:
+    """Check the length of a URI, in bytes."""
+    return len(uri) <= MAX_URI_LENGTH and len(uri.encode("utf-8", "replace")) <= MAX_URI_LENGTH
 
 
 def parse_uri_template(text: str) -> UriTemplate:
@@ -47,6 +57,8 @@ def parse_uri_template(text: str) -> UriTemplate:
     literals, greedy, names = pieces[::3], pieces[1::3], pieces[2::3]
     if not _SCHEME.match(text) or not all(_LITERAL.fullmatch(literal) or not literal for literal in literals):
         raise InvalidUriTemplate(f"{text!r} is no URI template: write scheme://path with {{name}} or {{+name}}")
+    if len(text) > MAX_TEMPLATE_LENGTH:
+        raise InvalidUriTemplate(f"{text[:80]}: a template has at most {MAX_TEMPLATE_LENGTH} characters")
     if len(set(names)) != len(names):
         raise InvalidUriTemplate(f"{text}: a variable stands there twice")
     for number, literal in enumerate(literals[1:]):

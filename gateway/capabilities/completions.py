@@ -110,7 +110,8 @@ def _parse_known(context: Any) -> dict[str, str]:
         return {}
     arguments: dict[str, Any] = cast("dict[str, Any]", given) if type(given) is dict else {"": None}
     if len(arguments) > MAX_KNOWN_ARGUMENTS or not all(
-        type(text) is str and len(text) <= MAX_VALUE_LENGTH for text in arguments.values()
+        type(text) is str and len(text) <= MAX_VALUE_LENGTH and len(name) <= MAX_VALUE_LENGTH
+        for name, text in arguments.items()
     ):
         raise ProtocolError(INVALID_PARAMS, "Invalid params: context.arguments must be an object of short texts")
     return arguments

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gateway.catalogue import CatalogueTool
-from gateway.mcp.jsonrpc import INTERNAL_ERROR
+from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from gateway.mcp.request_context import ProtocolError, RequestContext, Result, UrlElicitation
 from gateway.meta_tools.results import TOOL_FAILED
 from gateway.tool_runner import ToolOutcome, ToolRunner
@@ -39,6 +39,8 @@ class CapabilityReader:
             return outcome.result
         if asked := _ask_person(request, outcome):
             raise Interrupted(asked)
+        if outcome.has_invalid_arguments:
+            raise ProtocolError(INVALID_PARAMS, f"Invalid params: {outcome.error}")
         raise ProtocolError(INTERNAL_ERROR, outcome.error or TOOL_FAILED)
 
 

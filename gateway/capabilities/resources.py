@@ -12,7 +12,7 @@ from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestC
 from gateway.mcp.revisions import RESOURCE_NOT_FOUND
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
-from gateway.uri_templates import MAX_URI_LENGTH
+from gateway.uri_templates import MAX_URI_LENGTH, is_short_enough
 from modules.kit import ResourceContents
 from modules.kit.untrusted import UNTRUSTED
 
@@ -56,12 +56,9 @@ class ResourceMethods:
         """
         uri = parse_uri(params)
         found = self._sieve.get_view(request.caller).find_resource(uri)
-        if found is None:
+        resource, arguments = (None, None) if found is None else (found[0], convert_variables(*found))
+        if resource is None or arguments is None:
             await self._runner.record_lookups(request, 1, [MissingName(LOOKUP_KIND, uri, b"{}")])
-            raise build_not_found(uri)
-        resource, variables = found
-        arguments = convert_variables(resource, variables)
-        if arguments is None:
             raise build_not_found(uri)
         try:
             read = cast("ResourceContents", await self._reader.read(request, resource.tool, arguments))
@@ -83,8 +80,8 @@ def parse_uri(params: Params) -> str:
     uri = params.get("uri")
     if type(uri) is not str or not uri:
         raise ProtocolError(INVALID_PARAMS, "Invalid params: uri must be the URI of a resource")
-    if len(uri) > MAX_URI_LENGTH:
-        raise ProtocolError(INVALID_PARAMS, f"Invalid params: a URI has at most {MAX_URI_LENGTH} characters")
+    if not is_short_enough(uri):
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: a URI has at most {MAX_URI_LENGTH} bytes")
     return uri
 
 

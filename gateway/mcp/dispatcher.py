@@ -130,7 +130,7 @@ class Dispatcher:
                 except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
                     body = renderer.render(method, self._build_failure(error, method, request, stream))
                 if len(body) > self._max_result:
-                    text = _describe_oversized_result(len(body), self._max_result, request.changes)
+                    text = _describe_oversized_result(method, len(body), self._max_result, request.changes)
                     body = renderer.render(method, _build_error_result(method, text))
         except ProtocolError as error:
             code = revision.error_codes.get(error.code, error.code)
@@ -139,7 +139,7 @@ class Dispatcher:
 
     def _answer_lifecycle(self, revision: Revision, message: JsonRpcMessage, request: TransportContext) -> bytes:
         assert request.caller is not None
-        return self._lifecycle.answer(revision, message.method, message.params, request.caller)
+        return self._lifecycle.answer(revision, message.method, message.params, request.caller, request.exposure)
 
     def _build_context(
         self, revision: Revision, message: JsonRpcMessage, request: TransportContext, stream: EventStream | None
@@ -167,6 +167,7 @@ class Dispatcher:
             request.turn,
             self._deferral,
             meta,
+            exposure=request.exposure,
         )
 
     def _build_failure(
@@ -227,8 +228,10 @@ def _build_error_result(method: str, text: str) -> Result:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def _describe_oversized_result(size: int, limit: int, changes: ChangeTracker) -> str:
+def _describe_oversized_result(method: str, size: int, limit: int, changes: ChangeTracker) -> str:
     text = f"the result has {size} bytes and one call may return {limit}"
+    if method != "tools/call":
+        return f"{text}; ask for a smaller part"
     if changes:
         return f"{text}; {OUTCOME_UNKNOWN}"
     return (

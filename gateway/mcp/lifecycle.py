@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from core.caller import Caller
+from gateway.mcp.exposure import ToolExposure
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Params, ProtocolError
 from gateway.mcp.revisions import REVISIONS, SUPPORTED_VERSIONS, ResultRenderer, Revision
@@ -15,8 +16,9 @@ _COMPLETIONS_SINCE = "2025-03-26"
 """Completion is older than its capability."""
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
-BuildInstructions = Callable[[Caller], str]
-"""What a client may put before its model, for this caller ([2025-11-25] Lifecycle; [2026-07-28] Discovery)."""
+BuildInstructions = Callable[[Caller, ToolExposure], str]
+"""What a client may put before its model, for this caller and exposure of tools ([2025-11-25] Lifecycle; [2026-07-28]
+Discovery)."""
 
 
 def build_capabilities(methods: Collection[str], revision: str) -> dict[str, Any]:
@@ -51,7 +53,7 @@ class LifecycleMethods:
             for name in REVISIONS
         }
 
-    def answer(self, revision: Revision, method: str, params: Params, caller: Caller) -> bytes:
+    def answer(self, revision: Revision, method: str, params: Params, caller: Caller, exposure: ToolExposure) -> bytes:
         """Return the result of one of the revision's lifecycle methods as JSON.
 
         Raises:
@@ -64,13 +66,13 @@ class LifecycleMethods:
             if not isinstance(params.get("protocolVersion"), str):
                 raise ProtocolError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
             return renderer.render(
-                method, self._initialize_results[revision.version] | self._build_instructions_field(caller)
+                method, self._initialize_results[revision.version] | self._build_instructions_field(caller, exposure)
             )
         discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities[revision.version]}
-        return renderer.render(method, discovery | self._build_instructions_field(caller))
+        return renderer.render(method, discovery | self._build_instructions_field(caller, exposure))
 
-    def _build_instructions_field(self, caller: Caller) -> dict[str, str]:
-        return {} if self._instructions is None else {"instructions": self._instructions(caller)}
+    def _build_instructions_field(self, caller: Caller, exposure: ToolExposure) -> dict[str, str]:
+        return {} if self._instructions is None else {"instructions": self._instructions(caller, exposure)}
 
 
 def build_server_info(version: str, revision: str) -> dict[str, str]:

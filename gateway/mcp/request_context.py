@@ -14,6 +14,7 @@ from core.concurrency.fair_queue import FREE_TURN, AnyTurn
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
+from gateway.mcp.exposure import META_VIEW, ToolExposure
 from jobs.job import Job
 from modules.kit import ConfirmationOutcome
 
@@ -132,7 +133,7 @@ class RequestContext(msgspec.Struct, eq=False):
     process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `meta` is the `_meta`
     of the request, unchecked. `max_tokens` is what the call says of the size of its result; 0 where it says nothing.
     What is kept of a larger one is kept until `keep_until` at least. `channel` is there for requests that wait for
-    something, from clients that read a stream.
+    something, from clients that read a stream. `exposure` is how tools are shown to the client.
     """
 
     authority: Authority
@@ -154,6 +155,7 @@ class RequestContext(msgspec.Struct, eq=False):
     max_tokens: int = 0
     keep_until: datetime | None = None
     channel: Channel | None = None
+    exposure: ToolExposure = META_VIEW
 
     @property
     def caller(self) -> Caller:

@@ -19,6 +19,7 @@ _INSTRUCTIONS = """MCPist gives you tools for the user's own services and data. 
 read a module's schemas with get_module_schema, run its tools with call, or several with batch.
 Modules:
 """
+_PLAIN_INSTRUCTIONS = "MCPist gives you tools for the user's own services and data: "
 _SCHEMA = """Schemas of the tools you can use. Read a module's once, then call. Without `module`: what each \
 is for.
 Modules: """
@@ -46,6 +47,12 @@ def build_instructions(view: SieveView) -> str:
     if omitted:
         lines.append(f"- and {omitted} more: get_module_schema without `module` lists all")
     return _INSTRUCTIONS + ("\n".join(lines) if lines else "- none yet: the user's administrator gives them a role")
+
+
+@lru_cache(maxsize=1024)
+def build_plain_instructions(view: SieveView) -> str:
+    """Build the instructions for a client without the three tools, whose tools say the rest."""
+    return _PLAIN_INSTRUCTIONS + _format_module_names(view)
 
 
 def _format_module_names(view: SieveView) -> str:

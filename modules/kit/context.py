@@ -86,6 +86,18 @@ class Context(Protocol):
         """Tell a client that asked for progress how far the work is; costs nothing when none did."""
         ...
 
+    def announce_resource_change(self, uri: str, *, shared: bool = False) -> None:
+        """Have clients told that a resource of this module has changed, if they have subscribed to it.
+
+        They are told once the tool has ended, when what it has changed is committed: those of the person for whom it
+        runs, and with `shared` those of everybody in the tenant who may read the resource. Nobody learns more than
+        `uri`, so a shared one names nothing that only some may know.
+
+        Raises:
+            ValueError: `uri` is none of this module's, or one run announces more than 100.
+        """
+        ...
+
     async def confirm(self, message: str, *, label: str, instead: str = "") -> ConfirmationOutcome:
         """Have the person behind the client confirm something, on a form with one box to tick, `label` beside it.
 

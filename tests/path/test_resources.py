@@ -105,7 +105,7 @@ async def test_completion(node: Node, people: People) -> None:
         (None, "uri must be"),
         (7, "uri must be"),
         ("", "uri must be"),
-        ("x" * 2_049, "at most 2048 characters"),
+        ("x" * 2_049, "at most 2048 bytes"),
         ("resource://lab/ada/notes/seven", "not found"),
         ("resource://lab/ada/notes/99999999999999999999", "not found"),
         ("resource://lab/%ff/notes/1", "not found"),
@@ -145,14 +145,29 @@ async def test_what_cannot_be_filled_in(node: Node, people: People, name: str, a
 async def test_every_read_is_audited(node: Node, product: Product, people: People) -> None:
     await read(node, people.admin, NOTE)
     await get(node, people.admin, "lab_report", {"severity": "low"})
+    note = {"type": "ref/resource", "uri": "resource://lab/{owner}/notes/{number}"}
+    await complete(node, people.admin, note, {"name": "owner", "value": "a"})
+    await get(node, people.admin, "lab_report", {"severity": "none"})
     await read(node, people.reader, NOTE)
     await get(node, people.reader, "lab_report")
+    await complete(node, people.reader, note, {"name": "owner", "value": "a"})
     calls = await product.events(people.acme, AuditEventKind.CALL_INTENT, AuditEventKind.CALL_OUTCOME)
-    named = [(one.kind, one.module, one.tool) for one in calls if one.kind == AuditEventKind.CALL_INTENT]
-    assert named == [("call.intent", "lab", "note"), ("call.intent", "lab", "lab_report")]
-    assert len(calls) == 4
+    intents = [one for one in calls if one.kind == AuditEventKind.CALL_INTENT]
+    assert [(one.module, one.tool, one.detail) for one in intents] == [
+        ("lab", "note", {"operation": "resources/read"}),
+        ("lab", "lab_report", {"operation": "prompts/get"}),
+        ("lab", "note", {"operation": "completion/complete"}),
+        ("lab", "lab_report", {"operation": "prompts/get"}),
+    ]
+    outcomes = [one for one in calls if one.kind == AuditEventKind.CALL_OUTCOME]
+    assert [(one.outcome, one.detail) for one in outcomes][3] == ("error", {"refused": "arguments"})
+    assert len(outcomes) == 4
     denied = await product.events(people.acme, AuditEventKind.DENIED)
-    assert [(one.module, one.tool) for one in denied] == [("resource", NOTE), ("prompt", "lab_report")]
+    assert [(one.module, one.tool) for one in denied] == [
+        ("resource", NOTE),
+        ("prompt", "lab_report"),
+        ("resource", note["uri"]),
+    ]
     assert await product.events(people.globex, AuditEventKind.CALL_INTENT, AuditEventKind.DENIED) == []
 
 

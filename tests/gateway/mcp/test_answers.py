@@ -65,7 +65,7 @@ async def test_discover(client: Client) -> None:
 
 @pytest.mark.parametrize("revision", ALL)
 async def test_instructions_are_the_caller_s(toys: Toys, revision: str) -> None:
-    toys.instructions = lambda caller: f'for "{caller.email}"'
+    toys.instructions = lambda caller, _exposure: f'for "{caller.email}"'
     client = Client(toys.endpoint())
     params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     asked = ("server/discover", {}) if revision == MODERN else ("initialize", params)
