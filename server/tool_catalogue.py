@@ -50,7 +50,7 @@ class InstalledToolCatalogue:
     def find_schemas(self, module: str, tool: str) -> ToolSchemas:
         """Return the schemas of an installed tool."""
         found = next(entry for entry in self._catalogue.tools[module] if entry.tool.name == tool)
-        return ToolSchemas(found.input_schema, found.output_schema)
+        return ToolSchemas(found.input_schema, found.output_schema or {})
 
     def list_permitted_tools(self, policy: Policy) -> Mapping[str, Sequence[str]]:
         """Return the names of the tools that exist under a policy, by module."""

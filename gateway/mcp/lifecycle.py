@@ -27,6 +27,8 @@ def build_capabilities(methods: Collection[str], revision: str) -> dict[str, Any
     capabilities: dict[str, Any] = {group: {"listChanged": False} for group in groups}
     if "completion/complete" in methods and revision >= _COMPLETIONS_SINCE:
         capabilities["completions"] = {}
+    if REVISIONS[revision].modern:  # a request asks for the messages of its tool, without a method of the revision
+        capabilities["logging"] = {}
     if "tasks/list" in methods:
         capabilities["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     elif "tasks/get" in methods:

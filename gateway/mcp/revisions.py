@@ -16,6 +16,7 @@ from gateway.mcp.sse import EventStream
 PROTOCOL_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 
 HEADER_MISMATCH = -32020

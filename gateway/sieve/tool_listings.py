@@ -12,6 +12,10 @@ PREPARE_AFTER_SECONDS = 1.0
 PREPARE_PAUSE_SECONDS = 0.002
 
 
+CONTENT = "content to look at: texts, images, sounds or resources"
+"""What a tool returns that has no data to refer to."""
+
+
 class ToolListings:
     """Listings of one catalogue's tools; callers with different permissions share them."""
 
@@ -45,7 +49,7 @@ def _build_listing(tool: CatalogueTool) -> Mapping[str, Any]:
         "name": tool.tool.name,
         "description": tool.tool.description,
         "params": tool.input_schema,
-        "returns": summarize_schema(tool.output_schema),
+        "returns": CONTENT if tool.output_schema is None else summarize_schema(tool.output_schema),
         "hints": _list_hints(tool.tool.hints),
     }
 

@@ -38,6 +38,7 @@ TASKS_EXTENSION = "ext-tasks.draft"
 """The schema of the tasks of 2026-07-28."""
 NOTIFICATIONS = {
     "notifications/progress": "ProgressNotification",
+    "notifications/message": "LoggingMessageNotification",
     "notifications/tasks/status": "TaskStatusNotification",
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
 }
