@@ -34,8 +34,11 @@ ATTACKS = (
 def fill(one: CataloguePrompt, arguments: dict[str, str]) -> str:
     """The text of a prompt, as a client gets it; nobody is asked for it."""
     valid = one.prompt.arguments.model_validate(arguments, strict=True)
-    filled = cast("PromptMessages", asyncio.run(one.prompt.run(cast("Context", None), **valid.__dict__)))
-    (message,) = filled.messages
+
+    async def run() -> PromptMessages:
+        return await one.prompt.run(cast("Context", None), **valid.__dict__)
+
+    (message,) = asyncio.run(run()).messages
     assert message.role == "user"
     return build_block(message.content)["text"]
 
