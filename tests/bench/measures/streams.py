@@ -43,9 +43,7 @@ async def _measure(lab: Lab, product: Product) -> list[Result]:
             await admin.close()
 
 
-async def _measure_bursts(
-    lab: Lab, product: Product, operating: OperatorContext, admin: Any
-) -> list[Result]:
+async def _measure_bursts(lab: Lab, product: Product, operating: OperatorContext, admin: Any) -> list[Result]:
     user = await admin.fetchrow("SELECT tenant_id, id FROM core.users WHERE email = 'admin@localhost'")
     assert user is not None
     tenant_id, count = user["tenant_id"], lab.options.streams
