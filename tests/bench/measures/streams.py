@@ -66,7 +66,9 @@ async def _measure_bursts(lab: Lab, product: Product, operating: OperatorContext
     async def change_service() -> None:
         await set_service(operating.console, ACTOR, tenant_id, "bench", enabled=False)
 
+    cpu = cpu_seconds([product.pid])
     updates = await _burst(streams, b"resources/updated", change_resource)
+    each = (cpu_seconds([product.pid]) - cpu) * 1e6 / count
     lists = await _burst(streams, b"resources/list_changed", change_service)
     for stream in streams:
         stream.close()
@@ -74,6 +76,7 @@ async def _measure_bursts(lab: Lab, product: Product, operating: OperatorContext
         Row("ST", f"PSS added by each of {count} open streams", "KiB", (added,), 20, 10, more_is_better=False),
         Row("ST", "CPU of the quiet streams", "ms/s", (quiet,)),
         Row("ST", f"a changed resource told on {count} streams", "s", (updates,), 2, 1, more_is_better=False),
+        Row("ST", "CPU of that for one stream", "µs", (each,)),
         Row("ST", f"changed lists told on them, {len(tokens)} credentials", "s", (lists,), 2, 1, more_is_better=False),
     )
     return [Result(rows)]
