@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,21 @@ from core.errors import Invalid
 MANIFEST_FILE = "manifest.json"
 
 
-class ToolManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A tool: whether it only reads, and the scopes that it needs."""
+class CapabilityKind(StrEnum):
+    """Kind of what a module offers to clients; names are unique in a module, across the kinds."""
+
+    TOOL = "tool"
+    RESOURCE = "resource"
+    PROMPT = "prompt"
+
+
+class ToolManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A tool, or a resource or prompt, which only read: whether it only reads, and the scopes that it needs."""
 
     title: str
     read_only: bool
     scopes: tuple[str, ...]
+    kind: CapabilityKind = CapabilityKind.TOOL
 
 
 class AccountManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,8 +42,9 @@ class AccountManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A module, with the JSON Schema of its service's `settings`. With a vendor it has a `base_url`, which may have
-    placeholders behind its host, and an `account` request. `hosts` are further base URLs by name."""
+    """A module, with the JSON Schema of its service's `settings`; `tools` are its resources and prompts, too. With a
+    vendor it has a `base_url`, which may have placeholders behind its host, and an `account` request. `hosts` are
+    further base URLs by name."""
 
     name: str
     title: str

@@ -49,8 +49,11 @@ class CallerTools:
         """Return the number of tools that are kept."""
         return len(self._found)
 
-    def find(self, caller: Caller, module: str, name: str) -> CallerTool | None:
-        """Find a tool by its name or alias; None where it does not exist for the caller."""
+    def find(self, caller: Caller, module: str, name: str, reader: CatalogueTool | None = None) -> CallerTool | None:
+        """Find a tool by its name or alias, or a `reader` of a resource or prompt; None where it does not exist for the
+        caller."""
+        if reader is not None:
+            return self.prepare(caller, reader) if self._sieve.get_view(caller).has(reader) else None
         key = (caller.credential.id, module, name)
         found = self._found.get(key)
         if found is not None and found.caller is caller:

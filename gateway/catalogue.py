@@ -7,13 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import modules
+from core.module_manifest import CapabilityKind
 from core.module_packages import ModulePackage, list_module_packages
 from core.names import MODULE_NAME_PATTERN
+from gateway.capability_tools import build_completing_tool, build_reading_tool
 from gateway.module_packages import import_package_module
 from gateway.settings_form import CatalogueError, check_settings_form
-from modules.kit import Execution, Module, Tool, build_json_schema
+from gateway.uri_templates import InvalidUriTemplate, UriTemplate, parse_uri_template
+from modules.kit import ContentResult, Execution, Module, Prompt, Resource, Tool, build_json_schema
 
 MAX_LINE_LENGTH = 120
+READ_METHODS = {CapabilityKind.RESOURCE: "resources/read", CapabilityKind.PROMPT: "prompts/get"}
+COMPLETE_METHOD = "completion/complete"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +38,9 @@ class CatalogueTool:
     """Whether the tool only reads, by its hints."""
     is_async: bool = field(init=False)
     """Whether the tool is run as a job."""
+    kind: CapabilityKind = CapabilityKind.TOOL
+    operation: str = ""
+    """The MCP method that a reader of a resource or prompt serves, as the audit log names it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "module", self.owner.name)
@@ -47,8 +55,10 @@ class CatalogueTool:
         return build_json_schema(self.tool.arguments)
 
     @property
-    def output_schema(self) -> Mapping[str, Any]:
-        """JSON Schema of the result."""
+    def output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the result; None where the tool shows content blocks."""
+        if issubclass(self.tool.result, ContentResult):
+            return None
         return build_json_schema(self.tool.result, output=True)
 
     @property
@@ -57,12 +67,44 @@ class CatalogueTool:
         return True
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CatalogueResource:
+    """A resource with the templates of its URIs. `tool` is what reads it, as a tool is run: by its variables;
+    `completer` what completes them."""
+
+    resource: Resource
+    tool: CatalogueTool
+    completer: CatalogueTool
+    templates: tuple[UriTemplate, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CataloguePrompt:
+    """A prompt. `tool` is what fills it in, as a tool is run: by its arguments; `completer` what completes them."""
+
+    prompt: Prompt
+    tool: CatalogueTool
+    completer: CatalogueTool
+
+
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Modules in name order, and their tools in the order of their declaration."""
+    """Modules in name order, and what they offer in the order of its declaration."""
 
     modules: tuple[Module, ...]
     tools: Mapping[str, tuple[CatalogueTool, ...]]
+    resources: Mapping[str, tuple[CatalogueResource, ...]] = field(
+        default_factory=dict[str, tuple[CatalogueResource, ...]]
+    )
+    prompts: Mapping[str, tuple[CataloguePrompt, ...]] = field(default_factory=dict[str, tuple[CataloguePrompt, ...]])
+
+    def list_capabilities(self, module: str) -> tuple[CatalogueTool, ...]:
+        """List what a module offers: its tools, then what reads its resources and fills in its prompts."""
+        return (
+            *self.tools.get(module, ()),
+            *(resource.tool for resource in self.resources.get(module, ())),
+            *(prompt.tool for prompt in self.prompts.get(module, ())),
+        )
 
 
 EMPTY_CATALOGUE = Catalogue((), {})
@@ -106,8 +148,12 @@ def build_catalogue(modules: Iterable[Module]) -> Catalogue:
         raise CatalogueError(f"two modules share a name: {', '.join(module.name for module in modules)}")
     for module in modules:
         _check_module(module)
+    _check_prompt_names(modules)
     return Catalogue(
-        modules, {module.name: tuple(_build_tool(module, tool) for tool in module.tools) for module in modules}
+        modules,
+        {module.name: tuple(_build_tool(module, tool) for tool in module.tools) for module in modules},
+        {module.name: tuple(_build_resource(module, one) for one in module.resources) for module in modules},
+        {module.name: tuple(_build_prompt(module, one) for one in module.prompts) for module in modules},
     )
 
 
@@ -129,8 +175,9 @@ def _check_module(module: Module) -> None:
     if not module.description or len(module.description) > MAX_LINE_LENGTH or "\n" in module.description:
         raise CatalogueError(f"{module.name}: the description must be one line of at most {MAX_LINE_LENGTH} characters")
     names = [name for tool in module.tools for name in (tool.name, *tool.aliases)]
+    names += [one.name for one in (*module.resources, *module.prompts)]
     if len(names) != len(set(names)):
-        raise CatalogueError(f"{module.name}: two tools share a name or an alias")
+        raise CatalogueError(f"{module.name}: two tools, resources or prompts share a name or an alias")
     for key, sample in module.samples.items():
         _check_sample(module, key, sample.tool)
     if module.settings_form is not None:
@@ -154,3 +201,42 @@ def _build_tool(module: Module, tool: Tool) -> CatalogueTool:
     if tool.hints.read_only and tool.hints.destructive:
         raise CatalogueError(f"{owner}: a read-only tool cannot be destructive")
     return CatalogueTool(module, tool)
+
+
+def _build_resource(module: Module, resource: Resource) -> CatalogueResource:
+    tool, completer = _build_readers(module, resource, CapabilityKind.RESOURCE)
+    prefixes = (f"resource://{module.name}/", f"{module.name.replace('_', '-')}://")
+    try:
+        templates = tuple(parse_uri_template(uri) for uri in resource.uris)
+    except InvalidUriTemplate as error:
+        raise CatalogueError(f"{tool.full_name}: {error}") from None
+    for uri in resource.uris:  # so that no module can stand in for another
+        if not uri.startswith(prefixes):
+            raise CatalogueError(f"{tool.full_name}: {uri} must begin with {' or '.join(prefixes)}")
+    return CatalogueResource(resource, tool, completer, templates)
+
+
+def _build_prompt(module: Module, prompt: Prompt) -> CataloguePrompt:
+    return CataloguePrompt(prompt, *_build_readers(module, prompt, CapabilityKind.PROMPT))
+
+
+def _build_readers(
+    module: Module, declared: Resource | Prompt, kind: CapabilityKind
+) -> tuple[CatalogueTool, CatalogueTool]:
+    owner = f"{module.name}.{declared.name}"
+    if not MODULE_NAME_PATTERN.fullmatch(declared.name):
+        raise CatalogueError(f"{owner}: names of {kind}s must match {MODULE_NAME_PATTERN.pattern}")
+    if not declared.scopes <= module.scopes:
+        raise CatalogueError(f"{owner}: scopes must be among {sorted(module.scopes)}")
+    reader = CatalogueTool(module, build_reading_tool(declared), kind, READ_METHODS[kind])
+    return reader, CatalogueTool(module, build_completing_tool(declared), kind, COMPLETE_METHOD)
+
+
+def _check_prompt_names(modules: Iterable[Module]) -> None:
+    """Check that clients can tell prompts by their names: they know no modules."""
+    owners: dict[str, str] = {}
+    for module in modules:
+        for prompt in module.prompts:
+            other = owners.setdefault(prompt.name, module.name)
+            if other != module.name:
+                raise CatalogueError(f"{other} and {module.name} both have a prompt {prompt.name}")

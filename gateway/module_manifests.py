@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from core.module_manifest import AccountManifest, ModuleManifest, ToolManifest
+from core.module_manifest import AccountManifest, CapabilityKind, ModuleManifest, ToolManifest
 from modules.kit import Module, build_json_schema
 
 if TYPE_CHECKING:  # the catalogue compares the manifests of packages with their code
@@ -19,6 +19,8 @@ def build_module_manifest(module: Module) -> ModuleManifest:
     tools = {
         tool.name: ToolManifest(tool.title, tool.hints.read_only, tuple(sorted(tool.scopes))) for tool in module.tools
     }
+    for kind, declared in ((CapabilityKind.RESOURCE, module.resources), (CapabilityKind.PROMPT, module.prompts)):
+        tools |= {one.name: ToolManifest(one.title, True, tuple(sorted(one.scopes)), kind) for one in declared}
     form, api = module.settings_form, module.vendor
     account = None if api is None else AccountManifest(api.account.path, api.account.name, dict(api.headers))
     return ModuleManifest(

@@ -4,7 +4,7 @@ record is durable before a side effect and before the answer."""
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -40,14 +40,15 @@ from gateway.lookup_recorder import (
     redact_name,
 )
 from gateway.mcp.errors import InsufficientScope
-from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
+from gateway.mcp.request_context import AskedQuestion, RequestContext
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
-from gateway.tool_context import ConfirmationNeeded, TaskExecution, ToolContext
+from gateway.streams.resource_changes import AnnounceChanges, ignore_changes
+from gateway.tool_context import QuestionsOpen, TaskExecution, ToolContext
 from gateway.tool_error_text import build_error_object, format_error, format_internal_error
 from gateway.tool_run import ToolRun, ToolRunObserver
 from gateway.vendor_connections import VendorConnections
-from modules.kit import ToolError
+from modules.kit import ClientCannotAnswer, ToolError
 from modules.kit.text_cleaning import clean_text
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
@@ -64,17 +65,20 @@ class _NoSuchTool(Exception):
 
 class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
-    first, `question` where the person has to confirm first; `error_object` where the error has a code. `untrusted`: the
+    first, `questions` where the client has to be asked first; `error_object` where the error has a code, and
+    `missing_capabilities` where the client cannot be asked what the tool has to know. `untrusted`: the
     result holds a vendor's data, and is marked so where it is shown. `deferred` is the tool where all checks were
-    passed and it is to be run as a job."""
+    passed and it is to be run as a job. `has_invalid_arguments`: the error is that the arguments do not fit."""
 
     result: BaseModel | None = None
     error: str | None = None
     not_connected: NotConnected | None = None
     error_object: dict[str, Any] | None = None
-    question: ConfirmationQuestion | None = None
+    questions: tuple[AskedQuestion, ...] = ()
     untrusted: bool = False
     deferred: CatalogueTool | None = None
+    missing_capabilities: Mapping[str, Any] | None = None
+    has_invalid_arguments: bool = False
 
 
 _NOTHING = ToolOutcome()
@@ -94,7 +98,9 @@ class ToolRunner:
         observer: ToolRunObserver,
         traces: Tracer,
         charge: Charge,
+        announce_changes: AnnounceChanges = ignore_changes,
     ) -> None:
+        self._announce_changes = announce_changes
         self._sieve = sieve
         self._database = database
         self._vendors = vendors
@@ -111,8 +117,16 @@ class ToolRunner:
         """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
         return asyncio.get_running_loop()
 
-    async def run(self, request: RequestContext, module: str, name: str, params: dict[str, Any]) -> ToolOutcome:
-        """Run a tool by its name or alias. Failures are outcomes; only a lacking scope and cancellation are raised.
+    async def run(
+        self,
+        request: RequestContext,
+        module: str,
+        name: str,
+        params: dict[str, Any],
+        reader: CatalogueTool | None = None,
+    ) -> ToolOutcome:
+        """Run a tool by its name or alias, or a `reader`: what reads a resource or fills in a prompt. Failures are
+        outcomes; only a lacking scope and cancellation are raised.
 
         Raises:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
@@ -124,11 +138,11 @@ class ToolRunner:
         if authority.ended:
             return ToolOutcome(error=f"not run: {authority.ended}")
         try:
-            caller_tool = self._find_tool(authority.caller, module, name)
+            caller_tool = self._find_tool(authority.caller, module, name, reader)
             tool = caller_tool.tool
             model = validate_arguments(tool, arguments)
         except (_NoSuchTool, InsufficientScope, InvalidToolArguments) as error:
-            return await self._refuse_call(request, module, name, arguments, error)
+            return await self._refuse_call(request, module, name, reader, arguments, error)
         deferral = request.deferral
         if deferral is not None and (tool.is_async or deferral.always):
             return ToolOutcome(deferred=tool)
@@ -136,6 +150,8 @@ class ToolRunner:
         # while it is flushed, and only the answer waits.
         started_at = time.perf_counter()
         intent = _build_intent(request, caller_tool, arguments)
+        if reader is not None:
+            intent = _add_operation(intent, reader)
         durable = self._audit.submit(intent)
         self._observer.on_run_start()
         call_outcome, outcome = _ERROR, _NOTHING
@@ -153,10 +169,13 @@ class ToolRunner:
                 with self._traces.span(tool.full_name):
                     result = await tool.tool.run(context, **model.__dict__)
                 outcome = ToolOutcome(result, untrusted=tool.owner.vendor is not None)
-            except ConfirmationNeeded as needed:
-                outcome = ToolOutcome(question=needed.question)
+            except QuestionsOpen as still_open:
+                outcome = ToolOutcome(questions=still_open.questions)
             except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
                 outcome = self._build_failure(request, tool, changes, error)
+            finally:
+                if context.resource_changes is not None:
+                    self._announce_changes(authority.caller, context.resource_changes)
             if context.confirmation:
                 detail = {"confirmation": context.confirmation}
             await durable
@@ -180,14 +199,14 @@ class ToolRunner:
             )
         return outcome
 
-    def _find_tool(self, caller: Caller, module: str, name: str) -> CallerTool:
+    def _find_tool(self, caller: Caller, module: str, name: str, reader: CatalogueTool | None) -> CallerTool:
         """Find a tool that the caller may use with their credential.
 
         Raises:
             _NoSuchTool: it does not exist for them.
             InsufficientScope: the credential lacks the scope.
         """
-        caller_tool = self._tools.find(caller, module, name)
+        caller_tool = self._tools.find(caller, module, name, reader)
         if caller_tool is None:
             raise _NoSuchTool
         if not caller_tool.has_scope:
@@ -195,14 +214,20 @@ class ToolRunner:
         return caller_tool
 
     async def _refuse_call(
-        self, request: RequestContext, module: str, name: str, arguments: bytes, error: Exception
+        self,
+        request: RequestContext,
+        module: str,
+        name: str,
+        reader: CatalogueTool | None,
+        arguments: bytes,
+        error: Exception,
     ) -> ToolOutcome:
         """Record a call that did not pass the checks, and tell why.
 
         Raises:
             InsufficientScope: the client has to hear of it as HTTP says it.
         """
-        caller_tool = self._tools.find(request.caller, module, name)
+        caller_tool = self._tools.find(request.caller, module, name, reader)
         if caller_tool is None:
             await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
             return ToolOutcome(error=NO_SUCH_TOOL)
@@ -210,7 +235,7 @@ class ToolRunner:
             await self.refuse(request, caller_tool.tool, arguments, CallOutcome.DENIED, "scope")
             raise error
         await self.refuse(request, caller_tool.tool, arguments, CallOutcome.ERROR, "arguments")
-        return ToolOutcome(error=str(error))
+        return ToolOutcome(error=str(error), has_invalid_arguments=True)
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
         """Charge the caller for the `count` tool names of a request, and audit those that do not exist for them.
@@ -247,7 +272,7 @@ class ToolRunner:
         self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: CallOutcome, reason: str
     ) -> None:
         """Record a call that was refused before its tool ran; durable before the answer."""
-        intent = _build_intent(request, self._tools.prepare(request.caller, tool), arguments)
+        intent = _add_operation(_build_intent(request, self._tools.prepare(request.caller, tool), arguments), tool)
         durable = self._audit.submit(intent)
         self._observer.on_run_refused(ToolRun(request.request_id, tool.module, tool.name, outcome, 0.0, intent.digest))
         try:
@@ -264,7 +289,10 @@ class ToolRunner:
             return build_failed_outcome(error, changes)
         if isinstance(error, ToolError | MCPistError):
             text = clean_text(f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
-            return ToolOutcome(error=text, error_object=build_error_object(error, text))
+            missing = error.capabilities if isinstance(error, ClientCannotAnswer) else None
+            return ToolOutcome(
+                error=text, error_object=build_error_object(error, text), missing_capabilities=missing or None
+            )
         if is_disk_full(error):
             return ToolOutcome(error=format_error(DiskFull(), changes))
         fields = {"tool": tool.full_name, "request_id": request.request_id}
@@ -285,6 +313,13 @@ def _build_intent(request: RequestContext, caller_tool: CallerTool, arguments: b
         return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest)
     recorded, detail = _redact_arguments(caller_tool.tool, arguments)
     return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest, recorded, detail)
+
+
+def _add_operation(intent: AuditEvent, tool: CatalogueTool) -> AuditEvent:
+    """Say in the intent of what is no call of a tool which method it is: a prompt may be filled in or completed."""
+    if not tool.operation:
+        return intent
+    return msgspec.structs.replace(intent, detail={**(intent.detail or {}), "operation": tool.operation})
 
 
 _redact_client_name = lru_cache(1024)(redact)

@@ -7,7 +7,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-_CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK = (
+    r"\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf"
+    r"\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _CJK_RUN = re.compile(f"([{_CJK}]+)")
 _IDENTIFIER = re.compile(r"[^\W_]+(?:[-_./]+[^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
@@ -25,9 +28,9 @@ _SHORTEST_STEMMED = 4
 def tokenize(text: str) -> Iterator[str]:
     """Yield the tokens of a text, in its order and with repetitions.
 
-    A run of Japanese gives its overlapping pairs of characters (one character alone gives itself), and the pairs of
-    kanji that one syllable stands between, so that 取り消し is found by 取消. A word gives its stem, an identifier itself
-    and the stems of its parts. Compatibility forms, case, a long vowel at a word's end and ヴ make no difference.
+    A run of Japanese gives its overlapping pairs of characters (one character alone gives itself), and pairs of kanji
+    with one syllable between, so that 取り消し is found by 取消. A word gives its stem, an identifier itself and the
+    stems of its parts. Compatibility forms, case, a long vowel at a word's end and ヴ make no difference.
     """
     text = _fold_katakana(unicodedata.normalize("NFKC", text))
     for number, run in enumerate(_CJK_RUN.split(text)):
@@ -86,5 +89,10 @@ def _pair_characters(run: str) -> Iterator[str]:
     for start in range(len(run) - 1):
         yield run[start : start + 2]
         first, between, last = run[start : start + 1], run[start + 1 : start + 2], run[start + 2 : start + 3]
-        if between not in _PARTICLES and _HIRAGANA_ONLY.fullmatch(between) and _KANJI.match(first) and _KANJI.match(last):
+        if (
+            between not in _PARTICLES
+            and _HIRAGANA_ONLY.fullmatch(between)
+            and _KANJI.match(first)
+            and _KANJI.match(last)
+        ):
             yield first + last

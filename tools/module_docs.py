@@ -130,7 +130,7 @@ def _tool(module: Module, one: CatalogueTool) -> str:
         lines += [_parameter(one, name, schema) for name, schema in properties.items()]
     call = {"module": module.name, "tool_name": tool.name, "params": build_example(module, one)}
     lines.append(f"\n```json\n{json.dumps(call, ensure_ascii=False)}\n```\n")
-    lines.append(f"Returns `{summarize_schema(one.output_schema)}`")
+    lines.append("Returns content" if one.output_schema is None else f"Returns `{summarize_schema(one.output_schema)}`")
     return "\n".join(lines)
 
 

@@ -1,9 +1,11 @@
 """The ASGI application of one process: which path goes where, and nothing else."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
+NO_PREFIXES: Mapping[str, Application] = MappingProxyType({})
 
 NOT_FOUND = b'{"error":"not_found","error_description":"there is nothing at this address; MCP clients connect to /mcp"}'
 
@@ -11,17 +13,25 @@ NOT_FOUND = b'{"error":"not_found","error_description":"there is nothing at this
 class PathDispatcher:
     """Exact paths only, without a router: a route table would cost more than the rest of our own work on a call.
 
-    `otherwise` gets every other path: the pages and endpoints of the trust zone have a router of their own.
+    `prefixes` are looked through for a path that is none of `paths`, and `otherwise` gets every other path: the pages
+    and endpoints of the trust zone have a router of their own.
     """
 
-    def __init__(self, paths: Mapping[str, Application]) -> None:
+    def __init__(self, paths: Mapping[str, Application], prefixes: Mapping[str, Application] = NO_PREFIXES) -> None:
         self._paths = paths
+        self._prefixes = prefixes
         self.otherwise: Application = _send_not_found
 
     def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[None]:
         if scope["type"] != "http":
             return _ignore()  # our server sends nothing else
-        return self._paths.get(scope["path"], self.otherwise)(scope, receive, send)
+        return (self._paths.get(scope["path"]) or self._find(scope["path"]))(scope, receive, send)
+
+    def _find(self, path: str) -> Application:
+        for prefix, application in self._prefixes.items():
+            if path.startswith(prefix):
+                return application
+        return self.otherwise
 
 
 async def _ignore() -> None:

@@ -23,6 +23,7 @@ from gateway.mcp.request_context import WAIT_FOR_JOB, Handler, ProtocolError, Re
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, choose_traceparent
 from gateway.mcp.revisions import (
     CLIENT_KEY,
+    LOG_LEVEL_KEY,
     REVISIONS,
     JsonRpcAnswer,
     ResultRenderer,
@@ -30,7 +31,7 @@ from gateway.mcp.revisions import (
     build_error_answer,
 )
 from gateway.mcp.settings import McpSettings
-from gateway.mcp.sse import EventStream, StreamChannel
+from gateway.mcp.sse import EventStream, LogSender, StreamChannel
 from gateway.mcp.transport_context import TransportContext
 from gateway.mcp.version_negotiation import check_params, check_request, find_revision
 from modules.kit import OUTCOME_UNKNOWN
@@ -118,6 +119,8 @@ class Dispatcher:
                         context.deadline += MAX_WAIT_SECONDS
                         receive = request.receive
                         context.channel = None if stream is None else StreamChannel(stream, message.id)
+                    if stream is not None and revision.modern and LOG_LEVEL_KEY in message.meta:
+                        context.send_log = LogSender(stream, message.meta[LOG_LEVEL_KEY])
                     with self._watch.watch(context.deadline, receive, stream, context.authority, id):
                         result = await handler(context, message.params)
                     if type(result) is not dict:
@@ -130,7 +133,7 @@ class Dispatcher:
                 except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
                     body = renderer.render(method, self._build_failure(error, method, request, stream))
                 if len(body) > self._max_result:
-                    text = _describe_oversized_result(len(body), self._max_result, request.changes)
+                    text = _describe_oversized_result(method, len(body), self._max_result, request.changes)
                     body = renderer.render(method, _build_error_result(method, text))
         except ProtocolError as error:
             code = revision.error_codes.get(error.code, error.code)
@@ -139,7 +142,7 @@ class Dispatcher:
 
     def _answer_lifecycle(self, revision: Revision, message: JsonRpcMessage, request: TransportContext) -> bytes:
         assert request.caller is not None
-        return self._lifecycle.answer(revision, message.method, message.params, request.caller)
+        return self._lifecycle.answer(revision, message.method, message.params, request.caller, request.exposure)
 
     def _build_context(
         self, revision: Revision, message: JsonRpcMessage, request: TransportContext, stream: EventStream | None
@@ -160,13 +163,14 @@ class Dispatcher:
             request.find_subject,
             elicitation.elicit_url,
             elicitation.page_accepted,
-            elicitation.confirmations,
+            elicitation.questions,
             revision.structured and _get_result_format(revision, caller, request.client_name) == "short",
             request.changes,
             message.size,
             request.turn,
             self._deferral,
             meta,
+            exposure=request.exposure,
         )
 
     def _build_failure(
@@ -215,9 +219,13 @@ def _parse_client_name(info: Any) -> str:
 
 
 def _open_stream(revision: Revision, message: JsonRpcMessage, request: TransportContext) -> EventStream | None:
-    if ("progressToken" not in message.meta and message.method not in _WAITING_METHODS) or not request.accepts.events:
+    meta = message.meta
+    wanted = (
+        "progressToken" in meta or message.method in _WAITING_METHODS or (revision.modern and LOG_LEVEL_KEY in meta)
+    )
+    if not wanted or not request.accepts.events:
         return None
-    return EventStream(request, message.meta.get("progressToken"), revision.progress_message)
+    return EventStream(request, meta.get("progressToken"), revision.progress_message)
 
 
 def _build_error_result(method: str, text: str) -> Result:
@@ -227,8 +235,10 @@ def _build_error_result(method: str, text: str) -> Result:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def _describe_oversized_result(size: int, limit: int, changes: ChangeTracker) -> str:
+def _describe_oversized_result(method: str, size: int, limit: int, changes: ChangeTracker) -> str:
     text = f"the result has {size} bytes and one call may return {limit}"
+    if method != "tools/call":
+        return f"{text}; ask for a smaller part"
     if changes:
         return f"{text}; {OUTCOME_UNKNOWN}"
     return (

@@ -17,10 +17,11 @@ import orjson
 from core.caller import Caller
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.concurrency.fair_queue import FREE_TURN, AnyTurn, FairQueue
-from core.errors import LimitReached, MCPistError, Unavailable
+from core.errors import Invalid, LimitReached, MCPistError, Unavailable
 from core.http.allowed_hosts import AllowedHosts
 from core.http_server.exchange import DIRECT
 from core.log_events import describe_error
+from core.protected_resource import RESOURCE_PATH
 from gateway.mcp import cors
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
@@ -28,6 +29,7 @@ from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.dispatcher import Dispatcher
 from gateway.mcp.elicitation import Elicitor, create_session_id, has_url_session
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
+from gateway.mcp.exposure import META_VIEW, ToolExposure, parse_exposure, parse_exposure_path
 from gateway.mcp.http_validation import (
     ALLOW_HEADER,
     AcceptedTypes,
@@ -88,6 +90,7 @@ class _CheckedHead(msgspec.Struct, frozen=True, eq=False):
     headers: RequestHeaders
     accepts: AcceptedTypes
     caller_key: bytes
+    exposure: ToolExposure
 
 
 class McpEndpoint:
@@ -202,7 +205,7 @@ class McpEndpoint:
                 if caller is None:
                     return
             else:
-                request.headers, request.accepts = head.headers, head.accepts
+                request.headers, request.accepts, request.exposure = head.headers, head.accepts, head.exposure
                 caller = self._find_caller(head.caller_key) or await self._verify(request)
             request.caller = caller
             release = self._admit(caller)
@@ -296,7 +299,8 @@ class McpEndpoint:
         check_content(headers)
         if request.direct is not None and headers.values.keys().isdisjoint(_VARIABLE_HEADERS):
             key = self._compute_key(request.get_authorization() or "")
-            request.direct.remember(_CheckedHead(headers.without(b"authorization", b"content-length"), accepts, key))
+            kept = headers.without(b"authorization", b"content-length")
+            request.direct.remember(_CheckedHead(kept, accepts, key, request.exposure))
         return caller
 
     def _verify(self, request: TransportContext) -> Awaitable[Caller]:
@@ -310,6 +314,8 @@ class McpEndpoint:
         if headers.repeated:
             check_single(headers)
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
+        if scope.get("query_string") or scope["path"] != RESOURCE_PATH:
+            request.exposure = _parse_exposure(scope)
         if (origin := headers.get_text(b"origin")) is not None:
             self._check_origin(origin, request)
         if scope["method"] == "POST":
@@ -392,3 +398,20 @@ def _to_refusal(error: MCPistError, metadata: str) -> HttpRefusal:
     if isinstance(error, LimitReached | Unavailable):
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(error.retry_after))))
     return HttpRefusal(error.status, str(error), *headers)
+
+
+def _parse_exposure(scope: Mapping[str, Any]) -> ToolExposure:
+    """Parse how the URL says that tools are shown; its query says it before its path.
+
+    Raises:
+        HttpRefusal: 400 the query cannot be understood, 404 the path is none of ours.
+    """
+    try:
+        exposure = parse_exposure(scope.get("query_string", b"").decode("latin-1"))
+        path = scope["path"].removeprefix(RESOURCE_PATH).removeprefix("/")
+        by_path = parse_exposure_path(path) if path else META_VIEW
+    except Invalid as error:
+        raise HttpRefusal(400, f"The URL cannot be understood: {error}") from None
+    if by_path is None:
+        raise HttpRefusal(404, "There is nothing at this path: write /mcp, or /mcp/plain/github,notion for plain tools")
+    return exposure or by_path

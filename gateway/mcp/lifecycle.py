@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from core.caller import Caller
+from gateway.mcp.exposure import ToolExposure
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Params, ProtocolError
 from gateway.mcp.revisions import REVISIONS, SUPPORTED_VERSIONS, ResultRenderer, Revision
@@ -11,16 +12,23 @@ from gateway.mcp.revisions import REVISIONS, SUPPORTED_VERSIONS, ResultRenderer,
 SERVER_NAME = "mcpist"
 SERVER_TITLE = "MCPist"
 _TITLE_SINCE = "2025-06-18"
+_COMPLETIONS_SINCE = "2025-03-26"
+"""Completion is older than its capability."""
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
-BuildInstructions = Callable[[Caller], str]
-"""What a client may put before its model, for this caller ([2025-11-25] Lifecycle; [2026-07-28] Discovery)."""
+BuildInstructions = Callable[[Caller, ToolExposure], str]
+"""What a client may put before its model, for this caller and exposure of tools ([2025-11-25] Lifecycle; [2026-07-28]
+Discovery)."""
 
 
-def build_capabilities(methods: Collection[str]) -> dict[str, Any]:
+def build_capabilities(methods: Collection[str], revision: str) -> dict[str, Any]:
     """Build the server's capabilities from a revision's handlers; no list is ever announced as changing."""
     groups = sorted({method.partition("/")[0] for method in methods} & {"tools", "resources", "prompts"})
     capabilities: dict[str, Any] = {group: {"listChanged": False} for group in groups}
+    if "completion/complete" in methods and revision >= _COMPLETIONS_SINCE:
+        capabilities["completions"] = {}
+    if REVISIONS[revision].modern:  # a request asks for the messages of its tool, without a method of the revision
+        capabilities["logging"] = {}
     if "tasks/list" in methods:
         capabilities["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     elif "tasks/get" in methods:
@@ -41,13 +49,13 @@ class LifecycleMethods:
     ) -> None:
         self._instructions = instructions
         self._renderers = renderers
-        self._capabilities = {name: {"capabilities": build_capabilities(methods[name])} for name in REVISIONS}
+        self._capabilities = {name: {"capabilities": build_capabilities(methods[name], name)} for name in REVISIONS}
         self._initialize_results = {
             name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._capabilities[name]}
             for name in REVISIONS
         }
 
-    def answer(self, revision: Revision, method: str, params: Params, caller: Caller) -> bytes:
+    def answer(self, revision: Revision, method: str, params: Params, caller: Caller, exposure: ToolExposure) -> bytes:
         """Return the result of one of the revision's lifecycle methods as JSON.
 
         Raises:
@@ -60,13 +68,13 @@ class LifecycleMethods:
             if not isinstance(params.get("protocolVersion"), str):
                 raise ProtocolError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
             return renderer.render(
-                method, self._initialize_results[revision.version] | self._build_instructions_field(caller)
+                method, self._initialize_results[revision.version] | self._build_instructions_field(caller, exposure)
             )
         discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities[revision.version]}
-        return renderer.render(method, discovery | self._build_instructions_field(caller))
+        return renderer.render(method, discovery | self._build_instructions_field(caller, exposure))
 
-    def _build_instructions_field(self, caller: Caller) -> dict[str, str]:
-        return {} if self._instructions is None else {"instructions": self._instructions(caller)}
+    def _build_instructions_field(self, caller: Caller, exposure: ToolExposure) -> dict[str, str]:
+        return {} if self._instructions is None else {"instructions": self._instructions(caller, exposure)}
 
 
 def build_server_info(version: str, revision: str) -> dict[str, str]:

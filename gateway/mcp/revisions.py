@@ -16,6 +16,7 @@ from gateway.mcp.sse import EventStream
 PROTOCOL_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 
 HEADER_MISMATCH = -32020
@@ -105,6 +106,48 @@ def _drop_structured_content(kinds: frozenset[str]) -> ResultTransform:
     return drop
 
 
+def _drop_fields(member: str, *fields: str) -> ResultTransform:
+    """Drop fields of the objects in a list, and of their arguments where they have any."""
+
+    def drop(result: Result) -> Result:
+        return {**result, member: [_without(one, fields) for one in result[member]]}
+
+    return drop
+
+
+def _without(item: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    kept = {name: value for name, value in item.items() if name not in fields}
+    if "arguments" in kept:
+        kept["arguments"] = [_without(argument, fields) for argument in kept["arguments"]]
+    return kept
+
+
+def _replace_prompt_blocks(kinds: frozenset[str]) -> ResultTransform:
+    def replace(result: Result) -> Result:
+        if "messages" not in result:
+            return result
+        messages = [
+            one if _is_known_block(one["content"], kinds) else {**one, "content": _to_text_block(one["content"])}
+            for one in result["messages"]
+        ]
+        return {**result, "messages": messages}
+
+    return replace
+
+
+def _build_early_transforms(tool_fields: frozenset[str], kinds: frozenset[str]) -> Mapping[str, ResultTransform]:
+    """Build the transforms of revisions before 2025-06-18, which have no titles and no structured content."""
+    return {
+        "tools/list": _keep_tool_fields(tool_fields),
+        "tools/call": _drop_structured_content(kinds),
+        "resources/list": _drop_fields("resources", "title"),
+        "resources/templates/list": _drop_fields("resourceTemplates", "title"),
+        "resources/read": _drop_fields("contents", "_meta"),
+        "prompts/list": _drop_fields("prompts", "title"),
+        "prompts/get": _replace_prompt_blocks(kinds),
+    }
+
+
 def _is_known_block(block: Any, kinds: frozenset[str]) -> bool:
     return not isinstance(block, dict) or cast("dict[str, Any]", block).get("type") in kinds
 
@@ -179,13 +222,13 @@ REVISIONS: Mapping[str, Revision] = {
         ),
         _build_legacy_revision(
             "2025-03-26",
-            {"tools/list": _keep_tool_fields(_TOOL_2025_03), "tools/call": _drop_structured_content(_CONTENT_2025_03)},
+            _build_early_transforms(_TOOL_2025_03, _CONTENT_2025_03),
             batch=True,
             structured=False,
         ),
         _build_legacy_revision(
             "2024-11-05",
-            {"tools/list": _keep_tool_fields(_TOOL_2024), "tools/call": _drop_structured_content(_CONTENT_2024)},
+            _build_early_transforms(_TOOL_2024, _CONTENT_2024),
             batch=True,
             progress_message=False,
             structured=False,

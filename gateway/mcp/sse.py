@@ -3,18 +3,21 @@
 import asyncio
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import orjson
 
 from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.responses import ResponseWriter
+from modules.kit import LogLevel
 
 CONTENT_TYPE = b"text/event-stream"
 STREAM_HEADERS = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"))
 PROGRESS_SECONDS = 0.1
 """Seconds between two events of progress at least. What comes in between replaces what waits, and the last is sent."""
+LOG_LEVELS: tuple[LogLevel, ...] = get_args(LogLevel)
+"""The least severe first."""
 FINISH_TIMEOUT = 10.0  # seconds that a client which reads slowly has for the last event
 
 
@@ -134,6 +137,22 @@ class StreamChannel(msgspec.Struct, frozen=True, eq=False):
             ClientDisconnected: the client does not read.
         """
         await self.stream.notify(method, params)
+
+
+class LogSender(msgspec.Struct, frozen=True, eq=False):
+    """Implements :data:`gateway.mcp.request_context.SendLog` on the stream of one request, from `level` upwards."""
+
+    stream: EventStream
+    level: str
+
+    async def __call__(self, level: LogLevel, logger: str, text: str) -> None:
+        """Send `notifications/message`, unless the client wants to hear of what is more severe only.
+
+        Raises:
+            ClientDisconnected: the client does not read.
+        """
+        if LOG_LEVELS.index(level) >= LOG_LEVELS.index(self.level):
+            await self.stream.notify("notifications/message", {"level": level, "logger": logger, "data": text})
 
 
 def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:

@@ -10,6 +10,7 @@ from core.concurrency.fair_queue import FREE_TURN, AnyTurn
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.call_supervisor import Receive
+from gateway.mcp.exposure import META_VIEW, ToolExposure
 from gateway.mcp.http_validation import ANYTHING, AcceptedTypes
 from gateway.mcp.request_headers import RequestHeaders, decode_value
 from gateway.mcp.responses import ResponseWriter
@@ -41,6 +42,7 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
     seconds: float = 0.0
     rpc_answer: JsonRpcAnswer | None = None
     turn: AnyTurn = FREE_TURN
+    exposure: ToolExposure = META_VIEW
 
     def get_authorization(self) -> str | None:
         """Return the value of the Authorization header. Where the head was known, its headers are without it."""
@@ -62,6 +64,7 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
         return TransportContext(
             self.request_id, self.send, self.direct, scope=self.scope, receive=None, verify=self.verify,
             caller=self.caller, headers=self.headers, batched=revision, turn=turn,
+            exposure=self.exposure,
         )  # fmt: skip
 
     @property

@@ -5,20 +5,26 @@ from typing import Any, cast
 
 from core.caller import Caller
 from core.known_clients import LEAST_RESULT_TOKENS
-from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result, UrlElicitation
+from gateway.capabilities.paging import build_page
+from gateway.client_requests import build_client_request
+from gateway.lookup_recorder import MissingName
+from gateway.mcp.exposure import META_VIEW, ToolExposure
+from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
 from gateway.meta_tools.batch.text_format import cut_text
 from gateway.meta_tools.batch_tool import BatchTool
-from gateway.meta_tools.definitions import build_definitions, build_instructions
+from gateway.meta_tools.definitions import build_definitions, build_instructions, build_plain_instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.meta_tools.json_text import InvalidObjectText, parse_object
 from gateway.meta_tools.meta_tool_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
 from gateway.meta_tools.results import (
     TOOL_FAILED,
+    build_content_result,
     build_encoded_result,
     build_error_result,
     build_value_result,
     encode_model,
 )
+from gateway.plain_view.plain_tools import NO_PLAIN_TOOLS, PlainTools
 from gateway.results.budget import choose_budget, explain_invalid_max_tokens
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
@@ -26,16 +32,18 @@ from gateway.sieve.sieve import Sieve
 from gateway.tasks.job_starter import JobStarter, build_call_work
 from gateway.tool_runner import ToolRunner, build_failed_outcome
 from gateway.vendor_connections import VendorConnections
+from modules.kit import ContentResult
 
 INVALID_PARAMS = -32602
 MAX_PARAMS_DEPTH = 61  # of params: within a message, its params and their arguments it is 64, as for all messages
+LOOKUP_KIND = "tool"
 _NO_PARAMS: dict[str, Any] = {}
 MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 
 
 class MetaTools:
     """The three tools and the two handlers in front of them. With `jobs`, work that outlives its request becomes a
-    job."""
+    job; with `plain_tools`, a client can have tools of modules as tools of their own."""
 
     def __init__(
         self,
@@ -44,7 +52,9 @@ class MetaTools:
         vendors: VendorConnections,
         results: KeptResults,
         jobs: JobStarter | None = None,
+        plain_tools: PlainTools | None = None,
     ) -> None:
+        self._plain_tools = plain_tools
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
@@ -62,19 +72,29 @@ class MetaTools:
         """Return the handlers that the transport serves."""
         return {"tools/list": self.list_tools, "tools/call": self.call_tool}
 
-    def get_instructions(self, caller: Caller) -> str:
+    def get_instructions(self, caller: Caller, exposure: ToolExposure) -> str:
         """Return the instructions for this caller's model: what MCPist is, and the caller's modules."""
-        return build_instructions(self._sieve.get_view(caller))
+        view = self._sieve.get_view(caller)
+        return build_instructions(view) if exposure.has_meta_tools else build_plain_instructions(view)
 
     async def list_tools(self, request: RequestContext, params: Params) -> Result:
-        """List the three definitions, as this caller sees them; they fit one page, so any cursor is a wrong one.
+        """List the three definitions, as this caller sees them, and the plain tools of the client's exposure.
 
         Raises:
-            ProtocolError: a cursor.
+            ProtocolError: the cursor is none of ours.
         """
-        if params.get("cursor") is not None:
-            raise ProtocolError(INVALID_PARAMS, "Unknown cursor")
-        return build_definitions(self._sieve.get_view(request.caller), has_tasks=self._jobs is not None)
+        view, exposure, has_tasks = self._sieve.get_view(request.caller), request.exposure, self._jobs is not None
+        meta = build_definitions(view, has_tasks=has_tasks)
+        if exposure is META_VIEW or self._plain_tools is None:
+            if params.get("cursor") is not None:
+                raise ProtocolError(INVALID_PARAMS, "Unknown cursor")
+            return meta
+        plain = self._plain_tools.get_list(view, exposure) if exposure.has_plain_tools else NO_PLAIN_TOOLS
+        page, next_cursor = build_page(list(plain.tools), str, params)
+        definitions = [plain.define(name, has_tasks=has_tasks) for name in page]
+        if exposure.has_meta_tools and params.get("cursor") is None:
+            definitions = [*meta["tools"], *definitions]
+        return {"tools": definitions, **next_cursor}
 
     def call_tool(self, request: RequestContext, params: Params) -> Awaitable[Result]:
         """Run one of the three. The transport has checked that `name` is a text and `arguments` an object
@@ -85,6 +105,8 @@ class MetaTools:
         """
         name: str = params["name"]
         tool = self._tools.get(name)
+        if request.exposure is not META_VIEW and (tool is None or not request.exposure.has_meta_tools):
+            return self._call_plain(request, name, params["arguments"])
         if tool is None:
             raise ProtocolError(INVALID_PARAMS, "Unknown tool; the tools are get_module_schema, call and batch")
         try:
@@ -99,6 +121,22 @@ class MetaTools:
         return await get_module_schema(
             view, request, params, self._runner.record_lookups, self._vendors.describe_connection
         )
+
+    async def _call_plain(self, request: RequestContext, name: str, arguments: dict[str, Any]) -> Result:
+        """Run a plain tool as `call` does.
+
+        Raises:
+            ProtocolError: it does not exist for the caller, or is not listed; the attempt is recorded.
+        """
+        plain = NO_PLAIN_TOOLS
+        if self._plain_tools is not None and request.exposure.has_plain_tools:
+            plain = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
+        tool = plain.tools.get(name)
+        if tool is None:
+            missing = MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), b"{}")
+            await self._runner.record_lookups(request, 1, [missing])
+            raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")
+        return await self._call(request, {"module": tool.module, "tool_name": tool.name, "params": arguments})
 
     async def _call(self, request: RequestContext, params: Params) -> Result:
         module, name = params.get("module"), params.get("tool_name")
@@ -120,6 +158,8 @@ class MetaTools:
             await request.authority.refresh()
         outcome = await self._runner.run(request, module, name, tool_params)
         if outcome.result is not None:
+            if isinstance(outcome.result, ContentResult):
+                return build_content_result(outcome.result, choose_budget(request), untrusted=outcome.untrusted)
             encoded = encode_model(outcome.result, outcome.untrusted)
             # No text has more tokens than bytes: small ones are not counted.
             if len(encoded) > LEAST_RESULT_TOKENS and len(encoded) > choose_budget(request):
@@ -132,13 +172,8 @@ class MetaTools:
             if obstacle is None:
                 return await self._jobs.run(request, build_call_work(outcome.deferred, tool_params))
             outcome = build_failed_outcome(obstacle, request.changes)
-        if outcome.not_connected is not None and request.elicit_url is not None:
-            not_connected = outcome.not_connected
-            return request.elicit_url(
-                UrlElicitation(not_connected.module, not_connected.url, not_connected.elicitation_message)
-            )
-        if outcome.question is not None and request.confirmations is not None:
-            return request.confirmations.build_request(outcome.question)
+        if (asking := build_client_request(request, outcome)) is not None:
+            return asking
         return build_error_result(outcome.error or TOOL_FAILED, outcome.error_object, short=request.short_text)
 
 

@@ -3,10 +3,11 @@
 Tools of other servers have English texts alone; through these, Japanese finds them too.
 """
 
+import unicodedata
 from collections.abc import Mapping
 from functools import cache
 
-from search.tokens import tokenize
+from search.tokens import tokenize, tokenize_query
 
 # Each line is one group: any of its words finds the others.
 _GROUPS = """
@@ -53,16 +54,36 @@ history past revision 履歴
 """
 
 
+# Words of a sentence that say nothing of a tool.
+_EMPTY = frozenset(
+    tokenize(
+        "a an and are at be can do for from how i in is it me my need of on or please so some that the this to "
+        "want was we what where which who will with you your"
+    )
+)
+
+
 @cache
-def _load_related() -> Mapping[str, tuple[str, ...]]:
-    related: dict[str, list[str]] = {}
-    for line in _GROUPS.split("\n"):
-        tokens = list(dict.fromkeys(token for word in line.split() for token in tokenize(word)))
+def _load_groups() -> tuple[Mapping[str, tuple[str, ...]], tuple[tuple[str, tuple[str, ...]], ...]]:
+    """Load the related tokens of English tokens, and those of Japanese words."""
+    english: dict[str, dict[str, None]] = {}
+    japanese: list[tuple[str, tuple[str, ...]]] = []
+    for line in _GROUPS.strip().split("\n"):
+        words = line.split()
+        tokens = tuple(dict.fromkeys(token for word in words if word.isascii() for token in tokenize(word)))
+        japanese += ((word, tokens) for word in words if not word.isascii())
         for token in tokens:
-            related.setdefault(token, []).extend(other for other in tokens if other != token)
-    return {token: tuple(dict.fromkeys(others)) for token, others in related.items()}
+            english.setdefault(token, {}).update(dict.fromkeys(other for other in tokens if other != token))
+    return {token: tuple(others) for token, others in english.items()}, tuple(japanese)
 
 
-def list_related_tokens(token: str) -> tuple[str, ...]:
-    """List the tokens of words that may be meant by this one."""
-    return _load_related().get(token, ())
+def group_query_words(query: str, limit: int) -> list[tuple[str, ...]]:
+    """Group the words of a query, at most `limit` of them: a token, and those of words that may be meant by it. Of a
+    Japanese word that is known, there is a group of the English ones besides, which begins with an empty token."""
+    english, japanese = _load_groups()
+    tokens = tokenize_query(query)
+    tokens = [token for token in tokens if token not in _EMPTY] or tokens
+    groups = [(token, *english.get(token, ())) for token in tokens]
+    text = unicodedata.normalize("NFKC", query)
+    groups += (("", *related) for word, related in japanese if word in text)
+    return groups[:limit]

@@ -12,8 +12,9 @@ import orjson
 from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
 from core.permissions import Policy, permits
-from gateway.catalogue import EMPTY_CATALOGUE, Catalogue, CatalogueTool
+from gateway.catalogue import EMPTY_CATALOGUE, Catalogue, CataloguePrompt, CatalogueResource, CatalogueTool
 from gateway.settings_form import CatalogueError
+from gateway.sieve.tool_documents import LoadTranslations, load_nothing
 from gateway.sieve.tool_listings import ToolListings
 from modules.kit import Module
 
@@ -42,7 +43,8 @@ class ModuleView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SieveView:
-    """Modules and tools that exist for a caller: modules in name order, tools by (module, name or alias).
+    """What exists for a caller: modules in name order, tools by (module, name or alias), resources by module and in the
+    order of their declaration, prompts by name.
 
     `built_in` are modules that exist for everyone and are not listed: an answer that leads to one names it.
     """
@@ -50,6 +52,9 @@ class SieveView:
     modules: Mapping[str, ModuleView]
     by_name: Mapping[tuple[str, str], CatalogueTool]
     built_in: Mapping[str, ModuleView]
+    resources: tuple[CatalogueResource, ...]
+    prompts: Mapping[str, CataloguePrompt]
+    _readers: frozenset[CatalogueTool]
 
     def find_module(self, name: str) -> ModuleView | None:
         """Find the module, or None."""
@@ -59,19 +64,37 @@ class SieveView:
         """Find the tool, or None: hidden and made-up names take this same step."""
         return self.by_name.get((module, name))
 
+    def find_resource(self, uri: str) -> tuple[CatalogueResource, Mapping[str, str]] | None:
+        """Find the resource with this URI and the variables in it, or None."""
+        for resource in self.resources:
+            for template in resource.templates:
+                if (variables := template.match(uri)) is not None:
+                    return resource, variables
+        return None
+
+    def has(self, tool: CatalogueTool) -> bool:
+        """Check whether a tool exists, or what reads a resource or fills in a prompt."""
+        return tool in self._readers or self.by_name.get((tool.module, tool.name)) is tool
+
 
 class Sieve:
     """Views of one catalogue, kept per policy: callers with the same roles and services share one.
 
     The modules of `built_in` need no role and no service: their tools show a caller's own things only.
+    `load_translations` gives the texts in another language that tools are found by, too.
     """
 
-    def __init__(self, catalogue: Catalogue, built_in: Catalogue = EMPTY_CATALOGUE) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        built_in: Catalogue = EMPTY_CATALOGUE,
+        load_translations: LoadTranslations = load_nothing,
+    ) -> None:
         if taken := catalogue.tools.keys() & built_in.tools.keys():
             raise CatalogueError(f"the name of a module of MCPist's own: {', '.join(sorted(taken))}")
         self._catalogue = catalogue
         self._built_in = built_in
-        self._listings = ToolListings()
+        self._listings = ToolListings(load_translations)
         self._views = LruCache[tuple[Policy, bool], SieveView](MAX_VIEWS)
 
     def get_view(self, caller: Caller) -> SieveView:
@@ -110,7 +133,13 @@ def _sift(
         for tool in view.tools
         for name in (tool.tool.name, *tool.tool.aliases)
     }
-    return SieveView(modules, by_name, unlisted)
+    resources = [one for module in catalogue.modules for one in catalogue.resources.get(module.name, ())]
+    prompts = [one for module in catalogue.modules for one in catalogue.prompts.get(module.name, ())]
+    permitted_resources = tuple(one for one in resources if is_permitted(one.tool))
+    permitted_prompts = {one.prompt.name: one for one in prompts if is_permitted(one.tool)}
+    offered = (*permitted_resources, *permitted_prompts.values())
+    readers = frozenset(tool for one in offered for tool in (one.tool, one.completer))
+    return SieveView(modules, by_name, unlisted, permitted_resources, permitted_prompts, readers)
 
 
 def _view_modules(

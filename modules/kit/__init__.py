@@ -6,6 +6,16 @@ author could forget: hints and scopes are named at every tool.
 """
 
 from modules.kit.bodies import BodyPart, MultipartBody, RawBody
+from modules.kit.client_questions import (
+    ClientQuestion,
+    ClientRoot,
+    FormQuestion,
+    InvalidAnswer,
+    RootsQuestion,
+    SampledMessage,
+    SamplingMessage,
+    SamplingQuestion,
+)
 from modules.kit.content import (
     AudioBlock,
     ContentBlock,
@@ -16,10 +26,10 @@ from modules.kit.content import (
     ResourceLink,
     TextBlock,
 )
-from modules.kit.context import ConfirmationOutcome, Context, Store
+from modules.kit.context import ConfirmationOutcome, Context, LogLevel, Store
 from modules.kit.declarations import Execution, Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
-from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
+from modules.kit.errors import OUTCOME_UNKNOWN, ClientCannotAnswer, ToolError
 from modules.kit.module_log import ModuleLog
 from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt
 from modules.kit.resources import Resource, ResourceContents, read_text_resource, resource
@@ -42,6 +52,9 @@ __all__ = [
     "AccountRequest",
     "AudioBlock",
     "BodyPart",
+    "ClientCannotAnswer",
+    "ClientQuestion",
+    "ClientRoot",
     "ConfirmationOutcome",
     "ContentBlock",
     "ContentResult",
@@ -52,8 +65,11 @@ __all__ = [
     "DocumentStore",
     "Download",
     "Execution",
+    "FormQuestion",
     "Hints",
     "ImageBlock",
+    "InvalidAnswer",
+    "LogLevel",
     "Module",
     "ModuleLog",
     "ModuleSettings",
@@ -69,6 +85,10 @@ __all__ = [
     "ResourceContent",
     "ResourceContents",
     "ResourceLink",
+    "RootsQuestion",
+    "SampledMessage",
+    "SamplingMessage",
+    "SamplingQuestion",
     "SensitiveParameter",
     "Store",
     "TextBlock",

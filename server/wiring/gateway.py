@@ -29,10 +29,13 @@ from core.http_server.asgi import PathDispatcher
 from core.observability.metrics import Metrics
 from core.observability.tracing import NOOP_TRACER, Tracer
 from core.protected_resource import METADATA_PATHS as METADATA_PATHS
-from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
+from core.protected_resource import METADATA_ROOT, RESOURCE_PATH, ProtectedResourceMetadata, build_metadata_url
 from core.sealed_records import RecordSealer
 from gateway.auth.authenticator import CallerAuthenticator
 from gateway.auth.mandate_callers import MandateAuthenticator
+from gateway.capabilities.completions import CompletionMethods
+from gateway.capabilities.prompts import PromptMethods
+from gateway.capabilities.resources import ResourceMethods
 from gateway.catalogue import Catalogue, build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
@@ -48,11 +51,13 @@ from gateway.module_lifespans import open_module_lifespans
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
 from gateway.observability.tracing_handlers import wrap_handlers
+from gateway.plain_view.plain_tools import PlainTools
 from gateway.results.kept_results import KeptResults
 from gateway.results.module import build_results_module
 from gateway.results.store import ResultStore
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.streams.resource_changes import ResourceAnnouncer
 from gateway.tasks.core_tasks import CoreTasks
 from gateway.tasks.job_execution import CallJobHandler
 from gateway.tasks.job_starter import BATCH, CALL, DeferredWork, JobStarter
@@ -85,6 +90,7 @@ from server.health import (
 )
 from server.role_database import get_utc_now, open_role_database
 from server.start_files import load_identity_settings
+from server.tool_translations import load_translations
 from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
@@ -234,7 +240,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     )
     jobs_module = build_jobs_module(jobs, schedules, dependencies.settings.public_url + MANDATES_PATH)
     built_in = build_catalogue([build_results_module(results), jobs_module])
-    sieve = Sieve(dependencies.catalogue, built_in)
+    sieve = Sieve(dependencies.catalogue, built_in, load_translations)
     start(sieve.prepare_tools())
     start(PeriodicTask("removing expired results", store.sweep, SWEEP_RESULTS_SECONDS).run())
     limits = dependencies.limits
@@ -248,12 +254,20 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         observers,
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
+        ResourceAnnouncer(dependencies.generations.announce).announce,
     )
     patience = dependencies.settings.job_patience
     starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
-    meta_tools = MetaTools(sieve, runner, vendors, results, starter)
+    plain_tools = PlainTools(dependencies.catalogue, built_in)
+    meta_tools = MetaTools(sieve, runner, vendors, results, starter, plain_tools)
+    handlers = {
+        **meta_tools.get_handlers(),
+        **ResourceMethods(sieve, runner).get_handlers(),
+        **PromptMethods(sieve, runner).get_handlers(),
+        **CompletionMethods(sieve, runner).get_handlers(),
+    }
     endpoint = McpEndpoint(
-        wrap_handlers(meta_tools.get_handlers(), dependencies.traces),
+        wrap_handlers(handlers, dependencies.traces),
         authenticate,
         _build_mcp_settings(dependencies.settings),
         server_version=version("mcpist"),
@@ -282,10 +296,13 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     metadata = ProtectedResourceMetadata(
         dependencies.settings.public_url, _get_authorization_server(dependencies.settings)
     )
-    app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
-    handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors, results))
+    app = PathDispatcher(
+        {RESOURCE_PATH: endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)},
+        {f"{RESOURCE_PATH}/": endpoint, f"{METADATA_ROOT}{RESOURCE_PATH}/": metadata},
+    )
+    job_handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors, results))
     verify = dependencies.broker.verify_mandate
-    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=handlers, verify_mandate=verify)
+    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=job_handlers, verify_mandate=verify)
 
 
 def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTools) -> dict[str, JobHandler]:

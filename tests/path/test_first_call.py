@@ -6,6 +6,7 @@ from tests.path.conftest import People, list_lab_modules, on_shared_product
 from tests.support.mcp_client import LEGACY, MODERN, NEWEST, REVISIONS
 from tests.support.product import Node
 
+LISTS = {kind: {"listChanged": False} for kind in ("tools", "resources", "prompts")}
 BOB = {"entities": [{"name": "Bob", "entityType": "person", "observations": ["likes tea", "日本語"]}]}
 
 
@@ -17,7 +18,7 @@ async def test_the_handshake_says_who_answers(node: Node, people: People, revisi
     assert answer.result["protocolVersion"] == revision
     assert answer.result["serverInfo"]["name"] == "mcpist"
     tasks = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
-    known = {"tools": {"listChanged": False}}
+    known = LISTS if revision == "2024-11-05" else LISTS | {"completions": {}}
     assert answer.result["capabilities"] == (known | {"tasks": tasks} if revision == NEWEST else known)
     ping = await node.post(people.admin.token, "ping", revision=revision)
     assert ping.result == {}
@@ -28,7 +29,7 @@ async def test_the_modern_era_discovers(node: Node, people: People) -> None:
     answer = await node.post(people.admin.token, "server/discover", revision=MODERN)
     assert answer.result["supportedVersions"][0] == MODERN
     extensions = {"io.modelcontextprotocol/tasks": {}}
-    assert answer.result["capabilities"] == {"tools": {"listChanged": False}, "extensions": extensions}
+    assert answer.result["capabilities"] == LISTS | {"completions": {}, "extensions": extensions}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

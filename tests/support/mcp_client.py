@@ -116,6 +116,10 @@ def headers_for(revision: str | None, method: str, params: Any = None) -> Header
         headers["mcp-method"] = method
         if method == "tools/call":
             headers["mcp-name"] = str((params or {}).get("name"))
+        if method == "prompts/get":
+            headers["mcp-name"] = str((params or {}).get("name"))
+        if method == "resources/read":
+            headers["mcp-name"] = str((params or {}).get("uri"))
         if method.startswith("tasks/"):
             headers["mcp-name"] = str((params or {}).get("taskId"))
     return headers
@@ -144,10 +148,11 @@ class Client:
         id: Any = 1,
         address: str = "127.0.0.1",
         headers: Headers | None = None,
+        url: str = "/mcp",
     ) -> Answer:
         """Send one request and check what comes back."""
         head = headers_for(revision, method, params) | bearer(token) | (headers or {})
-        answer = await self.send(orjson.dumps(envelope(revision, method, params, id)), head, address=address)
+        answer = await self.send(orjson.dumps(envelope(revision, method, params, id)), head, address=address, url=url)
         self._check(revision, method, answer)
         return answer
 
@@ -170,11 +175,11 @@ class Client:
                 check_message(revision, method, members[n])
         return [members[n] for n in range(len(requests))]
 
-    async def send(self, body: bytes, headers: Headers, *, address: str = "127.0.0.1") -> Answer:
+    async def send(self, body: bytes, headers: Headers, *, address: str = "127.0.0.1", url: str = "/mcp") -> Answer:
         """Send whatever it is; nothing is checked but that it is remembered."""
         async with self._http(address) as http:
             fields = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
-            response = await http.post("/mcp", content=body, headers=fields)
+            response = await http.post(url, content=body, headers=fields)
         received = tuple((name.decode().lower(), value.decode()) for name, value in response.headers.raw)
         self._hear("answer", b"\n".join(f"{name}: {value}".encode() for name, value in received) + response.content)
         return Answer(response.status_code, received, response.content)

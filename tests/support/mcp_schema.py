@@ -21,9 +21,11 @@ RESULTS = {
     "tools/call": "CallToolResult",
     "server/discover": "DiscoverResult",
     "resources/list": "ListResourcesResult",
+    "resources/templates/list": "ListResourceTemplatesResult",
     "resources/read": "ReadResourceResult",
     "prompts/list": "ListPromptsResult",
     "prompts/get": "GetPromptResult",
+    "completion/complete": "CompleteResult",
     "tasks/get": "GetTaskResult",
     "tasks/list": "ListTasksResult",
     "tasks/result": "CallToolResult",
@@ -31,10 +33,12 @@ RESULTS = {
     "tasks/update": "UpdateTaskResult",
     "subscriptions/listen": "SubscriptionsListenResult",
 }
+LISTED = {"tools": "Tool", "resources": "Resource", "resourceTemplates": "ResourceTemplate", "prompts": "Prompt"}
 TASKS_EXTENSION = "ext-tasks.draft"
 """The schema of the tasks of 2026-07-28."""
 NOTIFICATIONS = {
     "notifications/progress": "ProgressNotification",
+    "notifications/message": "LoggingMessageNotification",
     "notifications/tasks/status": "TaskStatusNotification",
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
 }
@@ -111,8 +115,9 @@ def _check_result(revision: str, method: str, message: dict[str, Any]) -> None:
             _check_result("2026-07-28", "tools/call", {**message, "result": result["result"]})
     _validate(revision, kind, result)
     _only_known(revision, kind, result)
-    for tool in result.get("tools", []):
-        _only_known(revision, "Tool", tool)
+    for member, kind in LISTED.items():
+        for one in result.get(member, []):
+            _only_known(revision, kind, one)
 
 
 def _only_known(revision: str, definition: str, value: dict[str, Any]) -> None:

@@ -1,14 +1,31 @@
 """Modules for tests: many whose every name is unique, and one whose tools misbehave on demand."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
 from gateway.catalogue import Catalogue, CatalogueTool, build_catalogue
-from modules.kit import Context, Hints, Module, SensitiveParameter, Tool, ToolError, tool
+from modules.kit import (
+    Context,
+    Hints,
+    Module,
+    Prompt,
+    PromptMessages,
+    Resource,
+    ResourceContent,
+    ResourceContents,
+    SensitiveParameter,
+    Tool,
+    ToolError,
+    build_user_prompt,
+    prompt,
+    read_text_resource,
+    resource,
+    tool,
+)
 
 READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
 WRITES = Hints(read_only=False, destructive=True, idempotent=False, open_world=False)
@@ -92,7 +109,69 @@ class Lab:
     def module(self) -> Module:
         """The module ``lab``."""
         tools = (self._look(), self._write(), self._add(), self._wait(), self._big(), self._fail(), self._crash())
-        return Module("lab", "Lab", "Tools that misbehave on demand.", frozenset({"lab"}), tools)
+        return Module(
+            "lab",
+            "Lab",
+            "Tools that misbehave on demand.",
+            frozenset({"lab"}),
+            tools,
+            resources=(self._status(), self._note(), self._file()),
+            prompts=(self._report(),),
+        )
+
+    def _status(self) -> Resource:
+        @resource("resource://lab/status", mime_type="text/plain", scopes=["lab"], priority=0.5, audience=["user"])
+        async def status(context: Context) -> ResourceContents:
+            """How the laboratory stands."""
+            return read_text_resource("open", uri="resource://lab/status")
+
+        return status
+
+    def _note(self) -> Resource:
+        async def complete_owner(context: Context, typed: str, known: Mapping[str, str]) -> list[str]:
+            return [f"{typed}{number:03}" for number in range(120)]
+
+        @resource(
+            "resource://lab/{owner}/notes/{number}",
+            "lab://{owner}/notes/{number}",
+            mime_type="text/markdown",
+            scopes=["lab"],
+            complete={"owner": complete_owner},
+        )
+        async def note(
+            context: Context,
+            owner: Annotated[str, Field(description="Whose")],
+            number: Annotated[int, Field(description="Which", le=1_000)],
+        ) -> ResourceContents:
+            """A note of somebody."""
+            self.effects.append(f"read {owner} {number}")
+            if number == 404:
+                raise ToolError("there is no such note; look at the status")
+            if number == 500:
+                raise RuntimeError(f"the secret of {owner}")
+            return read_text_resource(f"# {owner}: {number}")
+
+        return note
+
+    def _file(self) -> Resource:
+        @resource("resource://lab/files/{+path}", mime_type="application/octet-stream", scopes=["lab"])
+        async def file(context: Context, path: Annotated[str, Field(description="Where")]) -> ResourceContents:
+            """A file."""
+            return ResourceContents(contents=(ResourceContent(data=path.encode()),))
+
+        return file
+
+    def _report(self) -> Prompt:
+        @prompt(scopes=["lab"])
+        async def lab_report(
+            context: Context,
+            severity: Annotated[Literal["low", "high"], Field(description="How bad")],
+            topic: Annotated[str, Field(description="About what")] = "all",
+        ) -> PromptMessages:
+            """Report on the laboratory."""
+            return build_user_prompt(f"Report: {severity}, {topic}")
+
+        return lab_report
 
     def _look(self) -> Tool:
         @tool(hints=READS, scopes=["lab"], aliases=["lab_look"])

@@ -56,7 +56,7 @@ async def test_ping(client: Client, revision: str) -> None:
 async def test_discover(client: Client) -> None:
     result = (await client.rpc(MODERN, "server/discover")).message["result"]
     assert result["supportedVersions"] == list(SUPPORTED_VERSIONS)
-    assert result["capabilities"] == {"tools": {"listChanged": False}}
+    assert result["capabilities"] == {"tools": {"listChanged": False}, "logging": {}}
     assert result["resultType"] == "complete"
     assert (result["cacheScope"], result["ttlMs"]) == ("private", 5000)
     assert result["_meta"] == {SERVER: {"name": "mcpist", "title": "MCPist", "version": VERSION}}
@@ -65,7 +65,7 @@ async def test_discover(client: Client) -> None:
 
 @pytest.mark.parametrize("revision", ALL)
 async def test_instructions_are_the_caller_s(toys: Toys, revision: str) -> None:
-    toys.instructions = lambda caller: f'for "{caller.email}"'
+    toys.instructions = lambda caller, _exposure: f'for "{caller.email}"'
     client = Client(toys.endpoint())
     params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     asked = ("server/discover", {}) if revision == MODERN else ("initialize", params)

@@ -92,7 +92,7 @@ async def shapeless(context: Context) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("function", "told"),
     [
-        (undescribed, "a tool has a docstring"),
+        (undescribed, "a docstring is missing"),
         (untyped, "parameter text has no type"),
         (half_described, "parameter text has no description"),
         (shapeless, "returns a pydantic model"),

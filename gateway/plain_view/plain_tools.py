@@ -1,0 +1,78 @@
+"""Definitions of plain tools, and which tool a plain name means, for one view and exposure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.concurrency.lru_cache import LruCache
+from gateway.catalogue import Catalogue, CatalogueTool
+from gateway.mcp.exposure import ToolExposure, View
+from gateway.plain_view.names import assign_plain_names
+from gateway.sieve.sieve import SieveView
+from modules.kit import Hints
+
+MAX_LISTS = 1_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainToolList:
+    """The plain tools of one view and exposure, by their names and in the order of the names."""
+
+    tools: Mapping[str, CatalogueTool]
+
+    def define(self, name: str, *, has_tasks: bool) -> dict[str, Any]:
+        """Build the definition of a tool. It has no output schema: a result over its budget is shown in part, which no
+        schema of the tool describes."""
+        tool = self.tools[name]
+        definition: dict[str, Any] = {
+            "name": name,
+            "title": tool.tool.title,
+            "description": tool.tool.description,
+            "inputSchema": dict(tool.input_schema),
+            "annotations": _annotate(tool.tool.hints),
+        }
+        return definition | ({"execution": {"taskSupport": "optional"}} if has_tasks else {})
+
+
+NO_PLAIN_TOOLS = PlainToolList({})
+
+
+class PlainTools:
+    """Plain tools of the installed modules, and of those that exist for everyone."""
+
+    def __init__(self, *catalogues: Catalogue) -> None:
+        self._names = assign_plain_names(
+            tool for catalogue in catalogues for module in catalogue.modules for tool in catalogue.tools[module.name]
+        )
+        self._lists = LruCache[tuple[SieveView, ToolExposure], PlainToolList](MAX_LISTS)
+
+    def get_list(self, view: SieveView, exposure: ToolExposure) -> PlainToolList:
+        """Return the tools of `view` that `exposure` shows: what is not permitted is in no view, so no exposure adds
+        it."""
+        key = (view, exposure)
+        found = self._lists.get(key)
+        if found is None:
+            named = {self._names[tool]: tool for tool in _choose_tools(view, exposure)}
+            found = PlainToolList({name: named[name] for name in sorted(named)})
+            self._lists.put(key, found)
+        return found
+
+
+def _choose_tools(view: SieveView, exposure: ToolExposure) -> Iterator[CatalogueTool]:
+    if exposure.view is View.PLAIN:  # without `call`, nothing else reads the rest of a result or waits for a job
+        for module in view.built_in.values():
+            yield from module.tools
+    takes_all = not (exposure.modules or exposure.tools)
+    for name, module in view.modules.items():
+        for tool in module.tools:
+            if takes_all or name in exposure.modules or tool.full_name in exposure.tools:
+                yield tool
+
+
+def _annotate(hints: Hints) -> dict[str, bool]:
+    return {
+        "readOnlyHint": hints.read_only,
+        "destructiveHint": hints.destructive,
+        "idempotentHint": hints.idempotent,
+        "openWorldHint": hints.open_world,
+    }
