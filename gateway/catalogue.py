@@ -14,7 +14,7 @@ from gateway.capability_tools import build_completing_tool, build_reading_tool
 from gateway.module_packages import import_package_module
 from gateway.settings_form import CatalogueError, check_settings_form
 from gateway.uri_templates import InvalidUriTemplate, UriTemplate, parse_uri_template
-from modules.kit import Execution, Module, Prompt, Resource, Tool, build_json_schema
+from modules.kit import ContentResult, Execution, Module, Prompt, Resource, Tool, build_json_schema
 
 MAX_LINE_LENGTH = 120
 _TEXT_TYPES = frozenset({"string", "null"})
@@ -59,8 +59,10 @@ class CatalogueTool:
         return build_json_schema(self.tool.arguments)
 
     @property
-    def output_schema(self) -> Mapping[str, Any]:
-        """JSON Schema of the result."""
+    def output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of the result; None where the tool shows content blocks."""
+        if issubclass(self.tool.result, ContentResult):
+            return None
         return build_json_schema(self.tool.result, output=True)
 
     @property

@@ -14,16 +14,29 @@ from gateway.auth.tool_scopes import has_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
 from gateway.document_store import PersonalDocuments
-from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
+from gateway.mcp.client_questions import (
+    MAX_QUESTIONS,
+    build_cannot_answer,
+    build_confirmation,
+    has_capability,
+    is_response,
+    read_confirmation,
+    supports_forms,
+)
+from gateway.mcp.request_context import AskedQuestion, ClientQuestions, RequestContext
 from gateway.module_log import get_module_log
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.streams.resource_changes import MAX_ANNOUNCED, is_announceable
 from gateway.vendor_connections import VendorConnections
 from modules.kit import (
     OUTCOME_UNKNOWN,
+    ClientQuestion,
     ConfirmationOutcome,
     Context,
     DocumentStore,
+    InvalidAnswer,
+    LogLevel,
     ModuleLog,
     ModuleSettings,
     Store,
@@ -32,17 +45,19 @@ from modules.kit import (
 from modules.kit.text_cleaning import clean_text
 
 Settings = TypeVar("Settings", bound=ModuleSettings)
+Answer = TypeVar("Answer")
 
 MAX_QUESTION_LENGTH = 500
 MAX_LABEL_LENGTH = 100
+MAX_LOG_LENGTH = 4_000
 
 
-class ConfirmationNeeded(Exception):
-    """Ends a run whose tool has to ask the person first; it is run anew with what they say."""
+class QuestionsOpen(Exception):
+    """Ends a run whose tool has to ask the client first; it is run anew with the answers."""
 
-    def __init__(self, question: ConfirmationQuestion) -> None:
-        super().__init__("a person has to confirm this")
-        self.question = question
+    def __init__(self, *questions: AskedQuestion) -> None:
+        super().__init__("the client has to be asked")
+        self.questions = questions
 
 
 class ToolContext(msgspec.Struct, eq=False):
@@ -55,7 +70,9 @@ class ToolContext(msgspec.Struct, eq=False):
     _changes: ChangeTracker
     _settings: ServiceSettingsReader
     confirmation: str = ""
-    """What became of a question to the person, for the audit log: "" or ``asked``, or their answer."""
+    """What became of a question to the client, for the audit log: "" or ``asked``, or what its person confirmed."""
+    resource_changes: dict[str, bool] | None = None
+    """Resources that have changed, by URI, and whether those of other people are to be told; None where none has."""
 
     @property
     def request(self) -> RequestContext:
@@ -89,25 +106,90 @@ class ToolContext(msgspec.Struct, eq=False):
         if self._request.report_progress is not None:
             await self._request.report_progress(done, total, message)
 
+    def announce_resource_change(self, uri: str, *, shared: bool = False) -> None:
+        if self.resource_changes is None:
+            self.resource_changes = {}
+        changes = self.resource_changes
+        if not is_announceable(self._tool.owner, uri):
+            raise ValueError("a module announces changes of its own resources only")
+        if len(changes) >= MAX_ANNOUNCED and uri not in changes:
+            raise ValueError(f"one run announces at most {MAX_ANNOUNCED} changed resources")
+        changes[uri] = shared or changes.get(uri, False)
+
     async def confirm(self, message: str, *, label: str, instead: str = "") -> ConfirmationOutcome:
+        self._require_unchanged()
+        message, label = _clean_question(message, MAX_QUESTION_LENGTH), _clean_question(label, MAX_LABEL_LENGTH)
+        question = build_confirmation(message, label, instead)
+        asking = self._request.questions
+        if asking is None or not supports_forms(asking.capabilities):
+            return ConfirmationOutcome.NOT_ASKED
+        response = asking.find_response(question)
+        if response is None:
+            self.confirmation = "asked"
+            raise QuestionsOpen(question)
+        outcome = read_confirmation(response)
+        self.confirmation = outcome.value
+        return outcome
+
+    def can_ask(self, question: ClientQuestion[Any]) -> bool:
+        asking = self._request.questions
+        return asking is not None and has_capability(asking.capabilities, question.capability)
+
+    async def ask(self, question: ClientQuestion[Answer]) -> Answer:
+        (answer,) = self._find_answers(question)
+        return answer
+
+    async def ask_all(self, *questions: ClientQuestion[Any]) -> None:
+        self._find_answers(*questions)
+
+    async def send_log(self, level: LogLevel, text: str) -> None:
+        if self._request.send_log is not None:
+            await self._request.send_log(level, self._tool.full_name, clean_text(text)[:MAX_LOG_LENGTH])
+
+    def _find_answers(self, *questions: ClientQuestion[Any]) -> list[Any]:
+        """Find the answers to all questions.
+
+        Raises:
+            QuestionsOpen: some have to be asked.
+            modules.kit.ClientCannotAnswer, RuntimeError: see :meth:`modules.kit.Context.ask`.
+        """
+        self._require_unchanged()
+        if len({question.key for question in questions}) < len(questions) or len(questions) > MAX_QUESTIONS:
+            raise ValueError(f"at most {MAX_QUESTIONS} questions are asked at once, each with a key of its own")
+        asking = self._request.questions
+        for question in questions:
+            if asking is None or not has_capability(asking.capabilities, question.capability):
+                raise build_cannot_answer(question.capability)
+        if asking is None:
+            return []
+        answers = [_find_answer(asking, question) for question in questions]
+        still_open = [answer for answer in answers if isinstance(answer, AskedQuestion)]
+        if still_open:
+            self.confirmation = self.confirmation or "asked"
+            raise QuestionsOpen(*still_open)
+        return answers
+
+    def _require_unchanged(self) -> None:
         if self._changes:
             raise RuntimeError("a tool asks before it changes anything: it is run anew with the answer")
-        question = ConfirmationQuestion(
-            _clean_question(message, MAX_QUESTION_LENGTH), _clean_question(label, MAX_LABEL_LENGTH), instead
-        )
-        if self._request.confirmations is None:
-            return ConfirmationOutcome.NOT_ASKED
-        answer = self._request.confirmations.find_answer(question)
-        if answer is None:
-            self.confirmation = "asked"
-            raise ConfirmationNeeded(question)
-        self.confirmation = answer.value
-        return answer
 
 
 def get_request(context: Context) -> RequestContext:
     """Return the request that a tool of a built-in module runs for; other modules see the kit's context only."""
     return cast("ToolContext", context).request
+
+
+def _find_answer(asking: ClientQuestions, question: ClientQuestion[Any]) -> Any:
+    """Find the answer to a question; the question as it is sent where it has to be asked, or asked again because what
+    came is no answer."""
+    asked = AskedQuestion(question.key, question.method, question.build_params())
+    response = asking.find_response(asked)
+    if response is None or not is_response(question.method, response):
+        return asked
+    try:
+        return question.read_answer(response)
+    except InvalidAnswer:
+        return asked
 
 
 def _clean_question(text: str, limit: int) -> str:

@@ -4,7 +4,7 @@ record is durable before a side effect and before the answer."""
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -40,14 +40,15 @@ from gateway.lookup_recorder import (
     redact_name,
 )
 from gateway.mcp.errors import InsufficientScope
-from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
+from gateway.mcp.request_context import AskedQuestion, RequestContext
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
-from gateway.tool_context import ConfirmationNeeded, TaskExecution, ToolContext
+from gateway.streams.resource_changes import AnnounceChanges, ignore_changes
+from gateway.tool_context import QuestionsOpen, TaskExecution, ToolContext
 from gateway.tool_error_text import build_error_object, format_error, format_internal_error
 from gateway.tool_run import ToolRun, ToolRunObserver
 from gateway.vendor_connections import VendorConnections
-from modules.kit import ToolError
+from modules.kit import ClientCannotAnswer, ToolError
 from modules.kit.text_cleaning import clean_text
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
@@ -64,7 +65,8 @@ class _NoSuchTool(Exception):
 
 class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
-    first, `question` where the person has to confirm first; `error_object` where the error has a code. `untrusted`: the
+    first, `questions` where the client has to be asked first; `error_object` where the error has a code, and
+    `missing_capabilities` where the client cannot be asked what the tool has to know. `untrusted`: the
     result holds a vendor's data, and is marked so where it is shown. `deferred` is the tool where all checks were
     passed and it is to be run as a job. `has_invalid_arguments`: the error is that the arguments do not fit."""
 
@@ -72,9 +74,10 @@ class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     error: str | None = None
     not_connected: NotConnected | None = None
     error_object: dict[str, Any] | None = None
-    question: ConfirmationQuestion | None = None
+    questions: tuple[AskedQuestion, ...] = ()
     untrusted: bool = False
     deferred: CatalogueTool | None = None
+    missing_capabilities: Mapping[str, Any] | None = None
     has_invalid_arguments: bool = False
 
 
@@ -95,7 +98,9 @@ class ToolRunner:
         observer: ToolRunObserver,
         traces: Tracer,
         charge: Charge,
+        announce_changes: AnnounceChanges = ignore_changes,
     ) -> None:
+        self._announce_changes = announce_changes
         self._sieve = sieve
         self._database = database
         self._vendors = vendors
@@ -164,10 +169,13 @@ class ToolRunner:
                 with self._traces.span(tool.full_name):
                     result = await tool.tool.run(context, **model.__dict__)
                 outcome = ToolOutcome(result, untrusted=tool.owner.vendor is not None)
-            except ConfirmationNeeded as needed:
-                outcome = ToolOutcome(question=needed.question)
+            except QuestionsOpen as still_open:
+                outcome = ToolOutcome(questions=still_open.questions)
             except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
                 outcome = self._build_failure(request, tool, changes, error)
+            finally:
+                if context.resource_changes is not None:
+                    self._announce_changes(authority.caller, context.resource_changes)
             if context.confirmation:
                 detail = {"confirmation": context.confirmation}
             await durable
@@ -281,7 +289,10 @@ class ToolRunner:
             return build_failed_outcome(error, changes)
         if isinstance(error, ToolError | MCPistError):
             text = clean_text(f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
-            return ToolOutcome(error=text, error_object=build_error_object(error, text))
+            missing = error.capabilities if isinstance(error, ClientCannotAnswer) else None
+            return ToolOutcome(
+                error=text, error_object=build_error_object(error, text), missing_capabilities=missing or None
+            )
         if is_disk_full(error):
             return ToolOutcome(error=format_error(DiskFull(), changes))
         fields = {"tool": tool.full_name, "request_id": request.request_id}

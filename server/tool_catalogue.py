@@ -2,22 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from admin_ui.api.tool_catalogue import LocalizedText, ModelView, ModuleDescription, ToolDescription, ToolSchemas
 from core.bilingual_text import BilingualText
 from core.module_manifest import CapabilityKind
 from core.permissions import Policy
+from server.tool_translations import load_translations
 
 if TYPE_CHECKING:  # a quarter of a second of import, which a command that lists roles does without
     from gateway.catalogue import Catalogue, CatalogueTool
     from gateway.sieve.sieve import Sieve
     from modules.kit import Module
-
-TRANSLATIONS = Path(__file__).parent / "tool_titles.ja.json"
 
 
 class InstalledToolCatalogue:
@@ -51,7 +47,7 @@ class InstalledToolCatalogue:
     def find_schemas(self, module: str, tool: str) -> ToolSchemas:
         """Return the schemas of an installed tool; of a resource or prompt, that of its arguments alone."""
         found = next(entry for entry in self._catalogue.list_capabilities(module) if entry.tool.name == tool)
-        return ToolSchemas(found.input_schema, found.output_schema if found.kind is CapabilityKind.TOOL else {})
+        return ToolSchemas(found.input_schema, (found.output_schema or {}) if found.kind is CapabilityKind.TOOL else {})
 
     def list_permitted_tools(self, policy: Policy) -> Mapping[str, Sequence[str]]:
         """Return the names of the tools, resources and prompts that exist under a policy, by module."""
@@ -83,11 +79,6 @@ class InstalledToolCatalogue:
                 if entry.kind is not CapabilityKind.TOOL
             ],
         )
-
-
-def load_translations() -> Mapping[str, Mapping[str, Any]]:
-    """Load the Japanese titles of the modules that come with MCPist, by module."""
-    return orjson.loads(TRANSLATIONS.read_bytes())
 
 
 def load_module_titles(catalogue: "Catalogue") -> Mapping[str, BilingualText]:

@@ -50,7 +50,7 @@ class ModuleDescription:
 
 @dataclass(frozen=True, slots=True)
 class ToolSchemas:
-    """JSON Schemas of what a tool takes and of what it returns."""
+    """JSON Schemas of what a tool takes and of what it returns: the latter is empty where it shows content blocks."""
 
     parameters: Mapping[str, Any]
     returns: Mapping[str, Any]

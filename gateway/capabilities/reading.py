@@ -6,10 +6,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from gateway.catalogue import CatalogueTool
+from gateway.client_requests import build_client_request
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
-from gateway.mcp.request_context import ProtocolError, RequestContext, Result, UrlElicitation
+from gateway.mcp.request_context import ProtocolError, RequestContext, Result
 from gateway.meta_tools.results import TOOL_FAILED
-from gateway.tool_runner import ToolOutcome, ToolRunner
+from gateway.tool_runner import ToolRunner
 
 
 class Interrupted(Exception):
@@ -37,17 +38,8 @@ class CapabilityReader:
         outcome = await self._runner.run(request, tool.module, tool.name, params, tool)
         if outcome.result is not None:
             return outcome.result
-        if asked := _ask_person(request, outcome):
+        if asked := build_client_request(request, outcome):
             raise Interrupted(asked)
         if outcome.has_invalid_arguments:
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: {outcome.error}")
         raise ProtocolError(INTERNAL_ERROR, outcome.error or TOOL_FAILED)
-
-
-def _ask_person(request: RequestContext, outcome: ToolOutcome) -> Result | None:
-    if outcome.not_connected is not None and request.elicit_url is not None:
-        missing = outcome.not_connected
-        return request.elicit_url(UrlElicitation(missing.module, missing.url, missing.elicitation_message))
-    if outcome.question is not None and request.confirmations is not None:
-        return request.confirmations.build_request(outcome.question)
-    return None

@@ -23,6 +23,7 @@ from gateway.mcp.request_context import WAIT_FOR_JOB, Handler, ProtocolError, Re
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, choose_traceparent
 from gateway.mcp.revisions import (
     CLIENT_KEY,
+    LOG_LEVEL_KEY,
     REVISIONS,
     JsonRpcAnswer,
     ResultRenderer,
@@ -30,14 +31,16 @@ from gateway.mcp.revisions import (
     build_error_answer,
 )
 from gateway.mcp.settings import McpSettings
-from gateway.mcp.sse import EventStream, StreamChannel
+from gateway.mcp.sse import EventStream, LogSender, StreamChannel
 from gateway.mcp.transport_context import TransportContext
 from gateway.mcp.version_negotiation import check_params, check_request, find_revision
 from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
-_WAITING_METHODS = frozenset({"tasks/result", "subscriptions/listen"})
+_LISTEN = "subscriptions/listen"
+"""Waits for as long as its stream is open: whoever serves it looks after it."""
+_WAITING_METHODS = frozenset({"tasks/result", _LISTEN})
 MAX_WAIT_SECONDS = 3_600.0
 """How much longer than a call a request may take that only waits: a job runs for an hour at most. It is kept alive on a
 stream meanwhile."""
@@ -117,9 +120,14 @@ class Dispatcher:
                     if method in _WAITING_METHODS:
                         context.deadline += MAX_WAIT_SECONDS
                         receive = request.receive
-                        context.channel = None if stream is None else StreamChannel(stream, message.id)
-                    with self._watch.watch(context.deadline, receive, stream, context.authority, id):
+                        context.channel = None if stream is None else StreamChannel(stream, message.id, request)
+                    if stream is not None and revision.modern and LOG_LEVEL_KEY in message.meta:
+                        context.send_log = LogSender(stream, message.meta[LOG_LEVEL_KEY])
+                    if method == _LISTEN:
                         result = await handler(context, message.params)
+                    else:
+                        with self._watch.watch(context.deadline, receive, stream, context.authority, id):
+                            result = await handler(context, message.params)
                     if type(result) is not dict:
                         raise TypeError("a handler returns a dict")
                     body = renderer.render(method, result)
@@ -160,7 +168,7 @@ class Dispatcher:
             request.find_subject,
             elicitation.elicit_url,
             elicitation.page_accepted,
-            elicitation.confirmations,
+            elicitation.questions,
             revision.structured and _get_result_format(revision, caller, request.client_name) == "short",
             request.changes,
             message.size,
@@ -216,9 +224,13 @@ def _parse_client_name(info: Any) -> str:
 
 
 def _open_stream(revision: Revision, message: JsonRpcMessage, request: TransportContext) -> EventStream | None:
-    if ("progressToken" not in message.meta and message.method not in _WAITING_METHODS) or not request.accepts.events:
+    meta = message.meta
+    wanted = (
+        "progressToken" in meta or message.method in _WAITING_METHODS or (revision.modern and LOG_LEVEL_KEY in meta)
+    )
+    if not wanted or not request.accepts.events:
         return None
-    return EventStream(request, message.meta.get("progressToken"), revision.progress_message)
+    return EventStream(request, meta.get("progressToken"), revision.progress_message)
 
 
 def _build_error_result(method: str, text: str) -> Result:

@@ -1,5 +1,5 @@
-"""Asking the person behind a client to open a page of ours (URL elicitation) or to fill in a form, without a channel
-back.
+"""Asking the person behind a client to open a page of ours (URL elicitation), or the client something else, without a
+channel back.
 
 [2026-07-28] a call answers `input_required` and is sent again with what the person said; [2025-11-25] it fails with
 -32042, for a page only; other clients are not asked, and read the link in the error's text. Neither way keeps anything
@@ -18,10 +18,10 @@ import msgspec
 
 from core.caller import Caller
 from core.secret import Secret
-from gateway.mcp.confirmation import FORM_KEY, FormConfirmations, supports_forms
+from gateway.mcp.client_questions import NO_CLIENT, CallQuestions, supports_questions
 from gateway.mcp.jsonrpc import JsonRpcMessage
 from gateway.mcp.request_context import (
-    Confirmations,
+    ClientQuestions,
     ElicitUrl,
     Params,
     ProtocolError,
@@ -29,7 +29,7 @@ from gateway.mcp.request_context import (
     UrlElicitation,
 )
 from gateway.mcp.request_headers import SESSION_HEADER, RequestHeaders
-from gateway.mcp.request_state import DIGEST, PAGE, RequestState, RequestStateSealer
+from gateway.mcp.request_state import RequestState, RequestStateSealer
 from gateway.mcp.revisions import CAPABILITIES_KEY, NEWEST_HANDSHAKE, Revision
 from gateway.mcp.version_negotiation import negotiate_revision
 
@@ -39,19 +39,18 @@ SESSION_PREFIX = "url-"
 _ASKING_METHODS = frozenset({"tools/call", "resources/read", "prompts/get"})
 """Requests that may ask the person behind the client ([2026-07-28] Multi Round-Trip Requests)."""
 
-_PAGE_STATE = RequestState(PAGE, bytes(DIGEST))
-
 
 class Elicitation(msgspec.Struct, frozen=True, eq=False):
     """How the person behind one call can be asked; None in the ways in which they cannot, or do not want to be.
     `page_accepted`: the call comes back from a page, and the person may be on it now."""
 
     elicit_url: ElicitUrl | None = None
-    confirmations: Confirmations | None = None
+    questions: ClientQuestions | None = None
     page_accepted: bool = False
 
 
 NO_ELICITATION = Elicitation()
+UNABLE_CLIENT = Elicitation(None, NO_CLIENT)
 
 
 class Elicitor:
@@ -78,26 +77,29 @@ class Elicitor:
         return self._choose_modern_elicitation(message, caller)
 
     def _choose_modern_elicitation(self, message: JsonRpcMessage, caller: Caller) -> Elicitation:
-        params, capabilities = message.params, message.meta.get(CAPABILITIES_KEY)
-        answered = self._sealer.open(params, caller) if "requestState" in params else None
-        elicit_url, confirmations = None, None
-        if supports_url_elicitation(capabilities) and not (
-            answered is not None and _has_declined_page(params.get("inputResponses"))
-        ):
-            elicit_url = partial(self._build_input_required, params, caller)
-        if supports_forms(capabilities):
-            confirmations = FormConfirmations(self._sealer, params, caller, answered)
-        return Elicitation(elicit_url, confirmations, elicit_url is not None and answered == _PAGE_STATE)
+        params, capabilities = message.params, message.meta[CAPABILITIES_KEY]
+        if not capabilities and "requestState" not in params:
+            return UNABLE_CLIENT
+        state = self._sealer.open(params, caller) if "requestState" in params else None
+        elicit_url, questions = None, NO_CLIENT
+        if supports_questions(capabilities):
+            questions = CallQuestions(self._sealer, params, caller, capabilities, state)
+        if supports_url_elicitation(capabilities) and not (state is not None and _has_declined_page(state, params)):
+            elicit_url = partial(self._build_input_required, params, caller, questions)
+        return Elicitation(elicit_url, questions, elicit_url is not None and state is not None and state.is_page)
 
-    def _build_input_required(self, params: Params, caller: Caller, elicitation: UrlElicitation) -> Result:
+    def _build_input_required(
+        self, params: Params, caller: Caller, questions: ClientQuestions, elicitation: UrlElicitation
+    ) -> Result:
         input_request = {
             "method": "elicitation/create",
             "params": {"mode": "url", "message": elicitation.message, "url": elicitation.url},
         }
+        page_state = RequestState(True, {}, questions.get_responses())
         return {
             "resultType": "input_required",
             "inputRequests": {elicitation.key: input_request},
-            "requestState": self._sealer.seal(params, caller, _PAGE_STATE),
+            "requestState": self._sealer.seal(params, caller, page_state),
         }
 
     def _raise_elicitation_required(self, caller: Caller, elicitation: UrlElicitation) -> Result:
@@ -144,12 +146,13 @@ def has_url_session(headers: RequestHeaders) -> bool:
     return SESSION_HEADER in headers.values and (headers.get_text(SESSION_HEADER) or "").startswith(SESSION_PREFIX)
 
 
-def _has_declined_page(responses: object) -> bool:
+def _has_declined_page(state: RequestState, params: Params) -> bool:
     """Check whether the user has declined a page: then they are not asked again, and the model reads the error."""
-    if type(responses) is not dict:
+    responses = params.get("inputResponses")
+    if not state.is_page or type(responses) is not dict:
         return False
-    given = cast("Mapping[str, Any]", responses).items()
-    return any(_get_field(response, "action") in ("decline", "cancel") for key, response in given if key != FORM_KEY)
+    given = cast("Mapping[str, Any]", responses).values()
+    return any(_get_field(response, "action") in ("decline", "cancel") for response in given)
 
 
 def _get_field(value: object, name: str) -> Any:

@@ -1,6 +1,6 @@
 """Context of a request as handlers see it: independent of HTTP and of protocol revisions."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -16,9 +16,11 @@ from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
 from gateway.mcp.exposure import META_VIEW, ToolExposure
 from jobs.job import Job
-from modules.kit import ConfirmationOutcome
+from modules.kit import LogLevel
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
+SendLog = Callable[[LogLevel, str, str], Awaitable[None]]
+"""(level, the name of the logger, text)"""
 Params = dict[str, Any]
 Result = dict[str, Any]
 NO_META: Mapping[str, Any] = MappingProxyType({})
@@ -46,46 +48,68 @@ def find_no_subject() -> Subject | None:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmationQuestion:
-    """A question of a tool to the person behind the client, and the text beside the box that they tick. `instead` is
-    what a caller can do who cannot have it asked."""
+class AskedQuestion:
+    """A question of a tool to the client behind a call, as it is sent: `key` names it among others of the same call.
+    `instead` is what a caller can do who cannot have it asked. `is_bound`: an answer counts only where it is certain
+    that this very question was asked before."""
 
-    message: str
-    label: str
+    key: str
+    method: str
+    params: dict[str, Any]
     instead: str = ""
+    is_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class GivenAnswer:
-    """What the person behind the client has said to the question with this digest."""
+class GivenResponse:
+    """What the client behind a call has answered to the question with this digest."""
 
-    digest: bytes
-    outcome: ConfirmationOutcome
+    digest: str
+    response: Any
 
 
-class Confirmations(Protocol):
-    """Way to have the person behind one call confirm something."""
+class ClientQuestions(Protocol):
+    """Way to ask the client behind one call. `capabilities` are those that it has declared."""
 
-    def find_answer(self, question: ConfirmationQuestion) -> ConfirmationOutcome | None:
-        """Find what the person said; None where they have to be asked.
+    @property
+    def capabilities(self) -> Mapping[str, Any]: ...
+
+    def find_response(self, question: AskedQuestion) -> Any | None:
+        """Find what the client has answered; None where it has to be asked.
 
         Raises:
             modules.kit.ToolError: nobody can be asked within this call.
         """
         ...
 
-    def get_given_answer(self) -> GivenAnswer | None:
-        """Return what the person said, to whatever question it was, for the job that this call becomes."""
+    def get_responses(self) -> Mapping[str, GivenResponse]:
+        """Return all answers by the key of their question, for the job that this call becomes."""
         ...
 
-    def build_request(self, question: ConfirmationQuestion) -> Result:
-        """Build the call's result that has the person asked."""
+    def build_request(self, questions: Sequence[AskedQuestion]) -> Result:
+        """Build the call's result that has the client asked."""
         ...
 
 
 class Channel(Protocol):
     """Open answer of a request that waits: a way for notifications before its response. `request_id` is that of the
     JSON-RPC request, as JSON."""
+
+    def authenticate(self) -> Awaitable[Caller]:
+        """Verify the caller anew; raises as :data:`gateway.mcp.interfaces.Authenticate` does."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send events, or a comment; whoever writes for long watches whether the client reads."""
+        ...
+
+    async def receive(self) -> Any:
+        """Wait for what the client does next (ASGI)."""
+        ...
+
+    def leave_place(self) -> None:
+        """Count no longer among what its caller has running: it waits, and others may work."""
+        ...
 
     @property
     def request_id(self) -> bytes: ...
@@ -120,9 +144,9 @@ class RequestContext(msgspec.Struct, eq=False):
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
     `elicit_url` is there where the client can have the person open a page: what it returns is the call's result.
-    `page_accepted`: this call was answered so before, and the person may be on that page now. `confirmations` is there
-    where the client can show them a form. `message_size` is that of the message in bytes: what the work on all of it
-    costs.
+    `page_accepted`: this call was answered so before, and the person may be on that page now. `questions` is there
+    where the revision has a way to ask the client. `message_size` is that of the message in bytes: what the work on all
+    of it costs.
 
     `short_text`: the client shows its model the structured part of a result, so the text need not say it again.
 
@@ -133,7 +157,8 @@ class RequestContext(msgspec.Struct, eq=False):
     process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `meta` is the `_meta`
     of the request, unchecked. `max_tokens` is what the call says of the size of its result; 0 where it says nothing.
     What is kept of a larger one is kept until `keep_until` at least. `channel` is there for requests that wait for
-    something, from clients that read a stream. `exposure` is how tools are shown to the client.
+    something, from clients that read a stream. `send_log` is there for clients that want to be told what tools do.
+    `exposure` is how tools are shown to the client.
     """
 
     authority: Authority
@@ -145,7 +170,7 @@ class RequestContext(msgspec.Struct, eq=False):
     find_subject: Callable[[], Subject | None] = find_no_subject
     elicit_url: ElicitUrl | None = None
     page_accepted: bool = False
-    confirmations: Confirmations | None = None
+    questions: ClientQuestions | None = None
     short_text: bool = False
     changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
     message_size: int = 0
@@ -155,6 +180,7 @@ class RequestContext(msgspec.Struct, eq=False):
     max_tokens: int = 0
     keep_until: datetime | None = None
     channel: Channel | None = None
+    send_log: SendLog | None = None
     exposure: ToolExposure = META_VIEW
 
     @property

@@ -2,19 +2,22 @@
 
 import asyncio
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, get_args
 
 import msgspec
 import orjson
 
 from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.responses import ResponseWriter
+from modules.kit import LogLevel
 
 CONTENT_TYPE = b"text/event-stream"
 STREAM_HEADERS = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"))
 PROGRESS_SECONDS = 0.1
 """Seconds between two events of progress at least. What comes in between replaces what waits, and the last is sent."""
+LOG_LEVELS: tuple[LogLevel, ...] = get_args(LogLevel)
+"""The least severe first."""
 FINISH_TIMEOUT = 10.0  # seconds that a client which reads slowly has for the last event
 
 
@@ -74,6 +77,10 @@ class EventStream:
         except TimeoutError:
             raise ClientDisconnected from None
 
+    async def write(self, data: bytes) -> None:
+        """Send events, or a comment."""
+        await self._send(data)
+
     async def ping(self) -> None:
         """Send a comment, so that no proxy takes the connection for dead."""
         await self._send(b": keep-alive\n\n")
@@ -121,11 +128,38 @@ class EventStream:
         await self._reply.send_chunk(data)
 
 
+class WaitingRequest(Protocol):
+    """What a request that waits needs of its transport."""
+
+    @property
+    def receive(self) -> Callable[[], Awaitable[Any]] | None: ...
+    def authenticate(self) -> Awaitable[Any]: ...
+    def leave_place(self) -> None: ...
+
+
 class StreamChannel(msgspec.Struct, frozen=True, eq=False):
     """Implements :class:`gateway.mcp.request_context.Channel` on the stream of one request."""
 
     stream: EventStream
     request_id: bytes
+    transport: "WaitingRequest"
+
+    def authenticate(self) -> Awaitable[Any]:
+        """Verify the caller anew."""
+        return self.transport.authenticate()
+
+    async def write(self, data: bytes) -> None:
+        """Send events, or a comment."""
+        await self.stream.write(data)
+
+    async def receive(self) -> Any:
+        """Wait for what the client does next (ASGI)."""
+        assert self.transport.receive is not None
+        return await self.transport.receive()
+
+    def leave_place(self) -> None:
+        """Count no longer among what its caller has running."""
+        self.transport.leave_place()
 
     async def send(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification before the response.
@@ -134,6 +168,22 @@ class StreamChannel(msgspec.Struct, frozen=True, eq=False):
             ClientDisconnected: the client does not read.
         """
         await self.stream.notify(method, params)
+
+
+class LogSender(msgspec.Struct, frozen=True, eq=False):
+    """Implements :data:`gateway.mcp.request_context.SendLog` on the stream of one request, from `level` upwards."""
+
+    stream: EventStream
+    level: str
+
+    async def __call__(self, level: LogLevel, logger: str, text: str) -> None:
+        """Send `notifications/message`, unless the client wants to hear of what is more severe only.
+
+        Raises:
+            ClientDisconnected: the client does not read.
+        """
+        if LOG_LEVELS.index(level) >= LOG_LEVELS.index(self.level):
+            await self.stream.notify("notifications/message", {"level": level, "logger": logger, "data": text})
 
 
 def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:

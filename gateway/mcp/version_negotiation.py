@@ -12,6 +12,7 @@ from gateway.mcp.revisions import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
     HEADER_MISMATCH,
+    LOG_LEVEL_KEY,
     MODERN_REVISION,
     NEWEST_HANDSHAKE,
     PROTOCOL_KEY,
@@ -21,6 +22,7 @@ from gateway.mcp.revisions import (
     Revision,
     get_revision_by_header,
 )
+from gateway.mcp.sse import LOG_LEVELS
 
 
 def check_params(message: JsonRpcMessage) -> None:
@@ -95,6 +97,9 @@ def _check_modern(message: JsonRpcMessage, headers: RequestHeaders) -> None:
         raise ProtocolError(HEADER_MISMATCH, f"Header mismatch: {fault}")
     if version != MODERN_REVISION.version:
         raise build_unsupported_version_error(version)
+    if LOG_LEVEL_KEY in meta and meta[LOG_LEVEL_KEY] not in LOG_LEVELS:
+        levels = ", ".join(LOG_LEVELS)
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: params._meta[{LOG_LEVEL_KEY!r}] is one of {levels}")
     for key in (CAPABILITIES_KEY, CLIENT_KEY):
         if key in meta and type(meta[key]) is not dict:
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: params._meta[{key!r}] must be an object")

@@ -14,7 +14,7 @@ from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.auth.tool_scopes import get_required_scope, require_scope
 from gateway.catalogue import CatalogueTool
 from gateway.lookup_recorder import MissingName
-from gateway.mcp.confirmation import IN_BATCH
+from gateway.mcp.client_questions import IN_BATCH
 from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import Params, RequestContext, Result
 from gateway.meta_tools.batch.parse import parse_commands
@@ -22,7 +22,7 @@ from gateway.meta_tools.batch.plan import Plan, build_plan
 from gateway.meta_tools.batch.report import BatchReport, report_outcome, report_plan, report_problems
 from gateway.meta_tools.batch.run import StepResult, run_plan
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep
-from gateway.meta_tools.results import TOOL_FAILED, build_error_result
+from gateway.meta_tools.results import TOOL_FAILED, build_error_result, describe_content
 from gateway.results.budget import choose_budget
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
@@ -30,7 +30,7 @@ from gateway.sieve.sieve import Sieve, SieveView
 from gateway.tasks.job_starter import BATCH, DeferredWork, JobStarter
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
 from gateway.vendor_connections import VendorConnections
-from modules.kit import ToolError
+from modules.kit import ContentResult, ToolError
 
 # Seconds before the call's own deadline, so that what has run is still reported.
 REPORT_MARGIN_SECONDS = 0.5
@@ -198,7 +198,7 @@ class BatchTool:
             request_id=f"{request.request_id}/{step.id}",
             deadline=deadline,
             report_progress=None,
-            confirmations=IN_BATCH,
+            questions=IN_BATCH,
             deferral=None,
             max_tokens=step.max_tokens or share,
         )
@@ -206,6 +206,8 @@ class BatchTool:
         outcome = await self._runner.run(step_request, step.module, step.tool_name, arguments)
         if outcome.result is None:
             return StepResult(None, outcome.error or TOOL_FAILED, is_error=True, error_object=outcome.error_object)
+        if isinstance(outcome.result, ContentResult):
+            return StepResult(None, describe_content(outcome.result), untrusted=outcome.untrusted)
         return StepResult(outcome.result.model_dump(mode="json", by_alias=True), "", untrusted=outcome.untrusted)
 
 

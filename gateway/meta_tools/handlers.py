@@ -6,9 +6,10 @@ from typing import Any, cast
 from core.caller import Caller
 from core.known_clients import LEAST_RESULT_TOKENS
 from gateway.capabilities.paging import build_page
+from gateway.client_requests import build_client_request
 from gateway.lookup_recorder import MissingName
 from gateway.mcp.exposure import META_VIEW, ToolExposure
-from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result, UrlElicitation
+from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
 from gateway.meta_tools.batch.text_format import cut_text
 from gateway.meta_tools.batch_tool import BatchTool
 from gateway.meta_tools.definitions import build_definitions, build_instructions, build_plain_instructions
@@ -17,6 +18,7 @@ from gateway.meta_tools.json_text import InvalidObjectText, parse_object
 from gateway.meta_tools.meta_tool_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
 from gateway.meta_tools.results import (
     TOOL_FAILED,
+    build_content_result,
     build_encoded_result,
     build_error_result,
     build_value_result,
@@ -30,6 +32,7 @@ from gateway.sieve.sieve import Sieve
 from gateway.tasks.job_starter import JobStarter, build_call_work
 from gateway.tool_runner import ToolRunner, build_failed_outcome
 from gateway.vendor_connections import VendorConnections
+from modules.kit import ContentResult
 
 INVALID_PARAMS = -32602
 MAX_PARAMS_DEPTH = 61  # of params: within a message, its params and their arguments it is 64, as for all messages
@@ -155,6 +158,8 @@ class MetaTools:
             await request.authority.refresh()
         outcome = await self._runner.run(request, module, name, tool_params)
         if outcome.result is not None:
+            if isinstance(outcome.result, ContentResult):
+                return build_content_result(outcome.result, choose_budget(request), untrusted=outcome.untrusted)
             encoded = encode_model(outcome.result, outcome.untrusted)
             # No text has more tokens than bytes: small ones are not counted.
             if len(encoded) > LEAST_RESULT_TOKENS and len(encoded) > choose_budget(request):
@@ -167,13 +172,8 @@ class MetaTools:
             if obstacle is None:
                 return await self._jobs.run(request, build_call_work(outcome.deferred, tool_params))
             outcome = build_failed_outcome(obstacle, request.changes)
-        if outcome.not_connected is not None and request.elicit_url is not None:
-            not_connected = outcome.not_connected
-            return request.elicit_url(
-                UrlElicitation(not_connected.module, not_connected.url, not_connected.elicitation_message)
-            )
-        if outcome.question is not None and request.confirmations is not None:
-            return request.confirmations.build_request(outcome.question)
+        if (asking := build_client_request(request, outcome)) is not None:
+            return asking
         return build_error_result(outcome.error or TOOL_FAILED, outcome.error_object, short=request.short_text)
 
 

@@ -15,7 +15,7 @@ from gateway.mcp.call_supervisor import CallSupervisor, CallTimeout
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
 from gateway.mcp.request_context import Handler, ProtocolError, RequestContext, Result
 from gateway.meta_tools.results import build_error_result
-from gateway.tasks.job_confirmations import QuestionAsked, create_job_confirmations
+from gateway.tasks.job_questions import QuestionsAsked, create_job_questions
 from gateway.tasks.stored_call import StoredCall, decode_call, encode_answer
 from jobs.handler import JobOutcome, JobReport
 from jobs.job import Job, JobError, JobState
@@ -82,10 +82,12 @@ class CallJobHandler:
     async def _run_call(self, request: RequestContext, call: StoredCall) -> JobOutcome:
         try:
             return _build_outcome(call, await self._run_handler(request, call))
-        except QuestionAsked as asked:
-            result = build_error_result(f"{NOT_ASKED}; {asked.question.instead or asked.question.message}")
+        except QuestionsAsked as asked:
+            first = asked.questions[0]
+            instead = first.instead or first.params.get("message", "")
+            result = build_error_result(f"{NOT_ASKED}; {instead}" if instead else NOT_ASKED)
             error = JobError.INPUT_REQUIRED if call.may_answer else JobError.NONE
-            return JobOutcome(encode_answer(call.tools, result, asked.question), JobState.FAILED, error)
+            return JobOutcome(encode_answer(call.tools, result, asked.questions), JobState.FAILED, error)
 
     async def _run_handler(self, request: RequestContext, call: StoredCall) -> Result:
         try:
@@ -117,7 +119,7 @@ class CallJobHandler:
             call.trace,
             call.client_name,
             lambda: reference,
-            confirmations=create_job_confirmations(call),
+            questions=create_job_questions(call),
             short_text=call.short_text,
             changes=JobChanges(report=report),
             max_tokens=call.max_tokens,

@@ -3,9 +3,10 @@ durable. Whoever calls without tasks waits for its end for a while."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,17 +16,16 @@ from broker.interface import CredentialRefusal, Mandate, MandateBroker, MandateP
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.mcp.confirmation import compute_question_digest
-from gateway.mcp.request_context import RequestContext, Result
+from gateway.mcp.client_questions import compute_question_digest, select_capabilities
+from gateway.mcp.request_context import AskedQuestion, GivenResponse, RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
 from gateway.tasks.idempotency import compute_idempotency_key, has_idempotency_key
 from gateway.tasks.own_jobs import UNREADABLE, OwnJobs, get_client
-from gateway.tasks.stored_call import StoredCall, encode_call
+from gateway.tasks.stored_call import StoredAnswer, StoredCall, encode_call
 from gateway.tasks.task_form import describe_waiting
 from jobs.job import MANDATE_LIFETIME, MAX_TITLE, Job, JobState, NewJob, ToolNames
 from jobs.queue import JobQueue
-from modules.kit import ConfirmationOutcome
 
 CALL, BATCH = "call", "batch"
 """The kinds of these jobs, for each of which a worker has the same handler."""
@@ -43,6 +43,7 @@ TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may
 NO_JOB = "this does not run as a job, and is answered at once: call it as it is"
 NOT_DONE_YET = "This takes longer than a call may."
 HOW_TO_GO_ON = "It goes on as a job; its result is kept: wait for it with the tool wait_for_job of the module jobs"
+NO_RESPONSES: Mapping[str, GivenResponse] = MappingProxyType({})
 NO_SUBJECT = "no credential of yours is available here; call the tool from an MCP client"
 
 
@@ -104,7 +105,7 @@ class JobStarter:
             result = await self._wait(request, job, self._patience)
             return result or _build_waiting_result(await self._jobs.find(request.caller, str(job.id)) or job, request)
         # What the tool asks the person is asked before its task is told of (SEP-2663, Task Creation).
-        seconds = 0.0 if request.confirmations is None else ASKING_SECONDS
+        seconds = ASKING_SECONDS if _may_be_asked(request, work) else 0.0
         if not (work.is_async or deferral.always):
             seconds = SHORT_SECONDS
         result = await self._wait(request, job, seconds) if seconds else None
@@ -138,23 +139,25 @@ class JobStarter:
         cancelled = await self._jobs.cancel(request.caller, str(job.id))
         return cancelled is not None and cancelled.state is JobState.CANCELLED and cancelled.started_at is None
 
-    async def answer(self, request: RequestContext, job: Job, outcome: ConfirmationOutcome) -> str:
-        """Run a job anew that awaits input, in the presence of its person and with what they said; the text of an
-        error where that is not possible. An answer that comes too late changes nothing."""
+    async def answer(self, request: RequestContext, job: Job, responses: Mapping[str, Any]) -> str:
+        """Run a job anew that awaits input, in the presence of its person and with what their client has answered, by
+        the key of the question; the text of an error where that is not possible. An answer that comes too late changes
+        nothing."""
         answer = await self._jobs.load_answer(request.caller, job)
         if isinstance(answer, str):
             return answer
         call = await self._jobs.load_call(job)
-        if call is None or answer.question is None:
+        if call is None or not answer.questions:
             return UNREADABLE
+        given = {one.key: GivenResponse(compute_question_digest(one), responses[one.key])
+                 for one in answer.questions if one.key in responses}  # fmt: skip
+        answered = msgspec.structs.replace(call, responses=call.responses | given)
         if not isinstance(subject := request.subject, Secret):
             return NO_SUBJECT
         mandate = await self._create_mandate(subject, job.id, job.title, call.tools)
         if isinstance(mandate, CredentialRefusal):
             current = await self._jobs.find(request.caller, str(job.id))
             return explain_refusal(mandate) if current == job else ""
-        digest = compute_question_digest(answer.question.build_question())
-        answered = msgspec.structs.replace(call, answered=digest.hex(), outcome=outcome.value)
         if not await self._queue.answer_job(job, encode_call(answered), mandate.id):
             current = await self._jobs.find(request.caller, str(job.id))
             if current is None or current.mandate_id != mandate.id:  # else it is that of an answer that came first
@@ -180,10 +183,10 @@ class JobStarter:
         answer = await self._jobs.load_answer(request.caller, current)
         if isinstance(answer, str):
             return build_error_result(answer)
-        if answer.question is not None and request.confirmations is not None:
+        if answer.questions and request.questions is not None:
             if current.awaits_input and not has_idempotency_key(request):
                 await self._jobs.withdraw(current)  # the call is made again, and becomes another job
-            return request.confirmations.build_request(answer.question.build_question())
+            return request.questions.build_request(answer.questions)
         return answer.build_result()
 
     async def _create_mandate(
@@ -210,7 +213,8 @@ class JobStarter:
         tools = tuple(sorted({(tool.module, tool.name) for tool in work.tools if tool.module not in built_in}))
         if not tools:
             return NO_JOB
-        given = None if request.confirmations is None else request.confirmations.get_given_answer()
+        asking = request.questions
+        given = NO_RESPONSES if asking is None else asking.get_responses()
         key = compute_idempotency_key(request, given)
         job_id, title = uuid4(), work.title[:MAX_TITLE]
         mandate = await self._create_mandate(subject, job_id, title, tools)
@@ -225,10 +229,9 @@ class JobStarter:
             request.client_name,
             request.trace if key is None else "",  # a repetition has another one
             choose_budget(request),
-            may_ask=request.confirmations is not None,
-            answered="" if given is None else given.digest.hex(),
-            outcome="" if given is None else given.outcome,
-            may_answer=deferral.can_answer and request.confirmations is not None,
+            capabilities=(None if asking is None else select_capabilities(asking.capabilities)) or None,
+            responses=dict(given),
+            may_answer=deferral.can_answer and asking is not None and bool(asking.capabilities),
         )
         credential = request.caller.credential
         job = NewJob(
@@ -259,6 +262,23 @@ class JobStarter:
         if job.id != new.id:  # the one that the same call has made before
             await self._end_mandate(mandate)
         return job
+
+
+def list_open_questions(answer: StoredAnswer, call: StoredCall) -> list[AskedQuestion]:
+    """List those questions of a job which its call does not answer yet."""
+    return [
+        one
+        for one in answer.questions
+        if one.key not in call.responses or call.responses[one.key].digest != compute_question_digest(one)
+    ]
+
+
+def _may_be_asked(request: RequestContext, work: DeferredWork) -> bool:
+    """Check whether the work is likely to ask the client something at once, which has not been answered yet."""
+    asking = request.questions
+    if asking is None or not any(tool.tool.asks for tool in work.tools):
+        return False
+    return bool(select_capabilities(asking.capabilities)) and not asking.get_responses()
 
 
 def may_run_twice(tool: CatalogueTool) -> bool:

@@ -1,9 +1,12 @@
 """Stored forms of a job's call and of its answer. The queue seals both."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 import orjson
 
-from gateway.mcp.request_context import ConfirmationQuestion, Params, Result
+from gateway.mcp.request_context import AskedQuestion, GivenResponse, Params, Result
 from jobs.job import ToolNames
 
 
@@ -11,8 +14,8 @@ class StoredCall(msgspec.Struct, frozen=True, eq=False):
     """A `tools/call` as its job runs it. `name` and `arguments` are the client's; `short_text` and `max_tokens`: see
     :class:`gateway.mcp.request_context.RequestContext`.
 
-    `may_ask`: somebody waits who can ask the person. `answered` is the digest (hexadecimal) of a question that they
-    were asked before, and `outcome` what they said. `may_answer`: they can be asked while the job is a task."""
+    `capabilities` are those of a client that waits and can be asked something; None where nobody does. `responses` are
+    its answers to questions that were asked before. `may_answer`: it can be asked while the job is a task."""
 
     name: str
     arguments: Params
@@ -21,32 +24,18 @@ class StoredCall(msgspec.Struct, frozen=True, eq=False):
     client_name: str = ""
     trace: str = ""
     max_tokens: int = 0
-    may_ask: bool = False
-    answered: str = ""
-    outcome: str = ""
+    capabilities: dict[str, Any] | None = None
+    responses: dict[str, GivenResponse] = {}
     may_answer: bool = False
 
 
-class StoredQuestion(msgspec.Struct, frozen=True):
-    """A question to the person, with which a job has ended before it changed anything
-    (:class:`gateway.mcp.request_context.ConfirmationQuestion`)."""
-
-    message: str
-    label: str
-    instead: str
-
-    def build_question(self) -> ConfirmationQuestion:
-        """Build the question anew."""
-        return ConfirmationQuestion(self.message, self.label, self.instead)
-
-
 class StoredAnswer(msgspec.Struct, frozen=True, eq=False):
-    """The result of a `tools/call`, byte for byte, and the tools that it shows something of. With a `question` the call
-    is to be made again, with the person's answer."""
+    """The result of a `tools/call`, byte for byte, and the tools that it shows something of. With `questions`, with
+    which a job has ended before it changed anything, the call is to be made again, with their answers."""
 
     tools: ToolNames
     result: msgspec.Raw
-    question: StoredQuestion | None = None
+    questions: tuple[AskedQuestion, ...] = ()
 
     def build_result(self) -> Result:
         """Build the result anew: each of its members is as it was."""
@@ -72,9 +61,9 @@ def decode_call(stored: bytes) -> StoredCall:
     return _decode_call(stored)
 
 
-def encode_answer(tools: ToolNames, result: Result, question: ConfirmationQuestion | None = None) -> bytes:
+def encode_answer(tools: ToolNames, result: Result, questions: Sequence[AskedQuestion] = ()) -> bytes:
     """Encode the answer of a call for the queue."""
-    return orjson.dumps({"tools": tools, "result": result, "question": question})
+    return orjson.dumps({"tools": tools, "result": result, "questions": list(questions)})
 
 
 def decode_answer(stored: bytes) -> StoredAnswer:

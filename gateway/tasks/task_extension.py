@@ -7,12 +7,19 @@ from typing import Any, cast
 import msgspec
 import orjson
 
-from gateway.mcp.confirmation import FORM_KEY, build_form_request, is_response, read_response, supports_forms
+from gateway.mcp.client_questions import (
+    build_input_request,
+    build_missing_capabilities,
+    has_capability,
+    is_response,
+)
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from gateway.mcp.lifecycle import TASKS_EXTENSION
 from gateway.mcp.request_context import Deferral, Handler, Params, ProtocolError, RequestContext, Result
 from gateway.mcp.revisions import CAPABILITIES_KEY, MISSING_CAPABILITY
+from gateway.tasks.job_starter import list_open_questions
 from gateway.tasks.own_jobs import OwnJobs
+from gateway.tasks.stored_call import StoredAnswer
 from gateway.tasks.task_form import (
     POLL_MILLISECONDS,
     compute_ttl,
@@ -23,19 +30,22 @@ from gateway.tasks.task_form import (
 )
 from gateway.tasks.task_subscriptions import TaskSubscriptions
 from jobs.job import Job, JobState
-from modules.kit import ConfirmationOutcome
 
 _REQUIRED: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS_EXTENSION: {}}}}
-_FORMS_REQUIRED: dict[str, Any] = {"requiredCapabilities": {"elicitation": {"form": {}}}}
+_CAPABILITIES: Mapping[str, tuple[str, ...]] = {
+    "elicitation/create": ("elicitation", "form"),
+    "sampling/createMessage": ("sampling",),
+    "roots/list": ("roots",),
+}
+"""What a client declares that can be asked by these methods."""
 _COMPLETE = orjson.Fragment(b'"complete"')
 
 
-AnswerJob = Callable[[RequestContext, Job, ConfirmationOutcome], Awaitable[str]]
+AnswerJob = Callable[[RequestContext, Job, Mapping[str, Any]], Awaitable[str]]
 
 
 class TaskExtension:
-    """Handlers of the revision 2026-07-28. `call_tool` is the handler of calls that are no tasks, and
-    `answer_job` runs a job anew with what its person said; it returns the text of an error."""
+    """Handlers of the revision 2026-07-28. `call_tool` is the handler of calls that are no tasks, and"""
 
     def __init__(self, jobs: OwnJobs, call_tool: Handler, answer_job: AnswerJob) -> None:
         self._jobs = jobs
@@ -49,8 +59,11 @@ class TaskExtension:
             "tasks/get": self._get_task,
             "tasks/update": self._update_task,
             "tasks/cancel": self._cancel_task,
-            "subscriptions/listen": TaskSubscriptions(self._jobs, self._describe, _require_extension).listen,
         }
+
+    def create_subscriptions(self) -> TaskSubscriptions:
+        """Create what tells of tasks on the streams of clients that ask for it."""
+        return TaskSubscriptions(self._jobs, self._describe, _require_extension)
 
     def _handle_call(self, request: RequestContext, params: Params) -> Any:
         if "extensions" in params["_meta"][CAPABILITIES_KEY] and _declares_extension(params):
@@ -75,16 +88,29 @@ class TaskExtension:
         answer = await self._jobs.load_answer(request.caller, job)
         if isinstance(answer, str):
             return {**_describe_task(job, "failed"), "error": {"code": INTERNAL_ERROR, "message": answer}}
-        if job.awaits_input and answer.question is not None:
-            if not supports_forms(params["_meta"][CAPABILITIES_KEY]):
-                text = "Missing required client capability: elicitation by forms; the task has a question"
-                raise ProtocolError(MISSING_CAPABILITY, text, _FORMS_REQUIRED)
-            requests = {_get_key(job): build_form_request(answer.question.build_question())}
+        if job.awaits_input and answer.questions:
+            requests = await self._build_requests(params, job, answer)
             return {**_describe_task(job, "input_required"), "inputRequests": requests}
         return {**_describe_task(job, "completed"), "result": {"resultType": _COMPLETE, **answer.build_result()}}
 
+    async def _build_requests(self, params: Params, job: Job, answer: StoredAnswer) -> Result:
+        """Build the requests for what a task has still to be told.
+
+        Raises:
+            ProtocolError: the client cannot be asked one of them.
+        """
+        call = await self._jobs.load_call(job)
+        still_open = answer.questions if call is None else list_open_questions(answer, call)
+        for question in still_open:
+            path = _CAPABILITIES[question.method]
+            if not has_capability(params["_meta"][CAPABILITIES_KEY], path):
+                text = f"Missing required client capability: {'.'.join(path)}; the task has a question"
+                required = {"requiredCapabilities": build_missing_capabilities(path)}
+                raise ProtocolError(MISSING_CAPABILITY, text, required)
+        return {_get_key(job, question.key): build_input_request(question) for question in still_open}
+
     async def _update_task(self, request: RequestContext, params: Params) -> Result:
-        """Have a task go on with the answer to its question. Answers to others, which are of the past or were never
+        """Have a task go on with the answers to its questions. Answers to others, which are of the past or were never
         asked, are acknowledged and change nothing (SEP-2663, Task Update Requests).
 
         Raises:
@@ -96,13 +122,17 @@ class TaskExtension:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: inputResponses must be an object")
         job = require_job(await self._jobs.find(request.caller, get_task_id(params)))
         given = cast("dict[str, Any]", responses)
-        if not job.awaits_input or _get_key(job) not in given:
+        if not job.awaits_input:
             return {}
-        response = given[_get_key(job)]
-        if not is_response(response):
+        answer = await self._jobs.load_answer(request.caller, job)
+        if isinstance(answer, str):
+            raise ProtocolError(INTERNAL_ERROR, answer)
+        asked = [one for one in answer.questions if _get_key(job, one.key) in given]
+        answers = {one.key: given[_get_key(job, one.key)] for one in asked}
+        if not all(is_response(one.method, answers[one.key]) for one in asked):
             text = "Invalid params: an answer has an action (accept, decline or cancel), and content where it accepts"
             raise ProtocolError(INVALID_PARAMS, text)
-        if refusal := await self._answer_job(request, job, read_response(response)):
+        if answers and (refusal := await self._answer_job(request, job, answers)):
             raise ProtocolError(INTERNAL_ERROR, refusal)
         return {}
 
@@ -127,9 +157,9 @@ def _describe_created(job: Job) -> Result:
     return {"resultType": "task", **_describe_task(job, "working")}
 
 
-def _get_key(job: Job) -> str:
+def _get_key(job: Job, question: str) -> str:
     """Return the key of a task's question, which no other question of the task has had."""
-    return f"{FORM_KEY}-{job.attempt}"
+    return f"{question}-{job.attempt}"
 
 
 _AS_TASK = Deferral(_describe_created, can_answer=True, batches=True)

@@ -26,8 +26,12 @@ from modules.github import (
     sub_issues,
     workflows,
 )
+from modules.github.prompts import PROMPTS
+from modules.github.resource_changes import CHANGES
+from modules.github.resources import RESOURCES
 from modules.github.shared import error_messages, rest_client
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit.resource_changes import announce_changes
 
 TOOLS = (
     *repositories.TOOLS,
@@ -61,7 +65,9 @@ MODULE = Module(
     title="GitHub",
     description="GitHub repositories, issues, pull requests, code search, actions and releases.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
+    resources=RESOURCES,
+    prompts=PROMPTS,
     vendor=VendorApi(
         base_url="https://api.github.com",
         account=AccountRequest("/user", name="/login"),

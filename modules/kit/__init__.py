@@ -6,6 +6,16 @@ author could forget: hints and scopes are named at every tool.
 """
 
 from modules.kit.bodies import BodyPart, MultipartBody, RawBody
+from modules.kit.client_questions import (
+    ClientQuestion,
+    ClientRoot,
+    FormQuestion,
+    InvalidAnswer,
+    RootsQuestion,
+    SampledMessage,
+    SamplingMessage,
+    SamplingQuestion,
+)
 from modules.kit.content import (
     AudioBlock,
     ContentBlock,
@@ -16,13 +26,20 @@ from modules.kit.content import (
     ResourceLink,
     TextBlock,
 )
-from modules.kit.context import ConfirmationOutcome, Context, Store
+from modules.kit.context import ConfirmationOutcome, Context, LogLevel, Store
 from modules.kit.declarations import Execution, Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
-from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
+from modules.kit.errors import OUTCOME_UNKNOWN, ClientCannotAnswer, ToolError
 from modules.kit.module_log import ModuleLog
-from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt
-from modules.kit.resources import Resource, ResourceContents, read_text_resource, resource
+from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt, quote_argument
+from modules.kit.resources import (
+    Resource,
+    ResourceContents,
+    read_json_resource,
+    read_long_text_resource,
+    read_text_resource,
+    resource,
+)
 from modules.kit.schema import build_json_schema
 from modules.kit.settings import ModuleSettings, VendorSettings, describe_setting
 from modules.kit.turns import run_in_turns
@@ -42,6 +59,9 @@ __all__ = [
     "AccountRequest",
     "AudioBlock",
     "BodyPart",
+    "ClientCannotAnswer",
+    "ClientQuestion",
+    "ClientRoot",
     "ConfirmationOutcome",
     "ContentBlock",
     "ContentResult",
@@ -52,8 +72,11 @@ __all__ = [
     "DocumentStore",
     "Download",
     "Execution",
+    "FormQuestion",
     "Hints",
     "ImageBlock",
+    "InvalidAnswer",
+    "LogLevel",
     "Module",
     "ModuleLog",
     "ModuleSettings",
@@ -69,6 +92,10 @@ __all__ = [
     "ResourceContent",
     "ResourceContents",
     "ResourceLink",
+    "RootsQuestion",
+    "SampledMessage",
+    "SamplingMessage",
+    "SamplingQuestion",
     "SensitiveParameter",
     "Store",
     "TextBlock",
@@ -84,6 +111,9 @@ __all__ = [
     "build_user_prompt",
     "describe_setting",
     "prompt",
+    "quote_argument",
+    "read_json_resource",
+    "read_long_text_resource",
     "read_text_resource",
     "resource",
     "run_in_turns",

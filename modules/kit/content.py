@@ -1,9 +1,28 @@
 """Content blocks of MCP: what a tool shows beside or instead of data, and what prompts and resources are made of
 ([2025-11-25] Tools, Tool Result; Prompts, PromptMessage; Resources, Resource Contents)."""
 
-from typing import Annotated, Literal
+import base64
+import binascii
+from typing import Annotated, Any, Literal
 
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+
+
+def _decode(data: Any) -> Any:
+    if not isinstance(data, str):
+        return data
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("a text here is base64") from None
+
+
+def _encode(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+Blob = Annotated[bytes, BeforeValidator(_decode), PlainSerializer(_encode, return_type=str, when_used="json")]
+"""Bytes; a text is taken for base64."""
 
 
 class _Part(BaseModel):
@@ -18,10 +37,10 @@ class TextBlock(_Part):
 
 
 class ImageBlock(_Part):
-    """An image; `data` is base64 where it is given as a text."""
+    """An image."""
 
     type: Literal["image"] = "image"
-    data: Base64Bytes
+    data: Blob
     mime_type: str
 
 
@@ -29,7 +48,7 @@ class AudioBlock(_Part):
     """A sound."""
 
     type: Literal["audio"] = "audio"
-    data: Base64Bytes
+    data: Blob
     mime_type: str
 
 
@@ -40,7 +59,7 @@ class ResourceContent(_Part):
     uri: str = ""
     mime_type: str = ""
     text: str | None = None
-    data: Base64Bytes | None = None
+    data: Blob | None = None
 
     @model_validator(mode="after")
     def _check_one(self) -> "ResourceContent":

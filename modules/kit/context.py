@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
-from typing import Any, LiteralString, Protocol, TypeVar
+from typing import Any, Literal, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
+from modules.kit.client_questions import ClientQuestion
 from modules.kit.documents import DocumentStore
 from modules.kit.module_log import ModuleLog
 from modules.kit.settings import ModuleSettings
 from modules.kit.vendor import Vendor
 
 Settings = TypeVar("Settings", bound=ModuleSettings)
+Answer = TypeVar("Answer")
+
+LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""Of a message to the client, as in syslog (RFC 5424)."""
 
 
 class Store(Protocol):
@@ -86,6 +91,18 @@ class Context(Protocol):
         """Tell a client that asked for progress how far the work is; costs nothing when none did."""
         ...
 
+    def announce_resource_change(self, uri: str, *, shared: bool = False) -> None:
+        """Have clients told that a resource of this module has changed, if they have subscribed to it.
+
+        They are told once the tool has ended, when what it has changed is committed: those of the person for whom it
+        runs, and with `shared` those of everybody in the tenant who may read the resource. Nobody learns more than
+        `uri`, so a shared one names nothing that only some may know.
+
+        Raises:
+            ValueError: `uri` is none of this module's, or one run announces more than 100.
+        """
+        ...
+
     async def confirm(self, message: str, *, label: str, instead: str = "") -> ConfirmationOutcome:
         """Have the person behind the client confirm something, on a form with one box to tick, `label` beside it.
 
@@ -100,4 +117,36 @@ class Context(Protocol):
             ValueError: `message` is longer than 500 characters, or `label` than 100.
             RuntimeError: the tool has changed something already.
         """
+        ...
+
+    def can_ask(self, question: ClientQuestion[Any]) -> bool:
+        """Check whether the client has said that it can be asked this."""
+        ...
+
+    async def ask(self, question: ClientQuestion[Answer]) -> Answer:
+        """Ask the client something (:mod:`modules.kit.client_questions`), and return its answer.
+
+        As with :meth:`confirm`, the tool ends here where the client has to be asked, and is run from its beginning with
+        the answer; so ask before anything is changed. What was asked before in the same call is answered at once: one
+        question may follow from the answer to another. A question whose text has changed meanwhile is asked anew.
+
+        An answer is what the client sends, no proof of what its person said: let nothing that costs or destroys depend
+        on it; :meth:`confirm` binds the answer to what was shown.
+
+        Raises:
+            ClientCannotAnswer: the client cannot be asked this, or nobody waits who could be.
+            RuntimeError: the tool has changed something already.
+        """
+        ...
+
+    async def ask_all(self, *questions: ClientQuestion[Any]) -> None:
+        """Ask several questions at once; :meth:`ask` gives the answer to each of them afterwards.
+
+        Raises:
+            ClientCannotAnswer, RuntimeError: see :meth:`ask`.
+        """
+        ...
+
+    async def send_log(self, level: LogLevel, text: str) -> None:
+        """Tell a client that asked for such messages what the tool is doing; costs nothing when none did."""
         ...

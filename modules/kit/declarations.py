@@ -55,6 +55,7 @@ class Tool:
     result: type[BaseModel]
     run: Callable[..., Awaitable[BaseModel]]
     execution: Execution = Execution.SYNC
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +121,13 @@ def tool(
     title: str = "",
     aliases: Iterable[str] = (),
     execution: Execution = Execution.SYNC,
+    asks: bool = False,
 ) -> Callable[[Callable[..., Awaitable[BaseModel]]], Tool]:
     """Make a :class:`Tool` of an async function ``(context, **arguments) -> BaseModel``.
 
     `execution` is ``ASYNC`` for work that may take longer than a call: a client gets the job's id where it has to wait.
+    `asks`: such a tool may ask the client something before all else. Then the call waits a moment for the question,
+    and is answered with it instead of a task.
 
     Raises:
         TypeError: the function lacks a docstring, a parameter lacks a type or a description, or it does not
@@ -144,6 +148,7 @@ def tool(
             result=signature.result,
             run=function,
             execution=execution,
+            asks=asks,
         )
 
     return build

@@ -31,3 +31,12 @@ class ToolError(Exception):
         self.retry = retry
         self.code = code
         self.details = details
+
+
+class ClientCannotAnswer(ToolError):
+    """The client behind a call cannot be asked something. `capabilities` are those that it would have to declare, as it
+    declares them; empty where no client could be asked within this call."""
+
+    def __init__(self, text: str, capabilities: Mapping[str, Any]) -> None:
+        super().__init__(text)
+        self.capabilities = capabilities

@@ -111,7 +111,7 @@ async def list_branches(
     return BranchList(branches=page.rows, **page.fields)
 
 
-@tool(hints=ADD_HINTS, scopes=[WRITE_ENVIRONMENT, READ_ENVIRONMENT], execution=Execution.ASYNC)
+@tool(hints=ADD_HINTS, scopes=[WRITE_ENVIRONMENT, READ_ENVIRONMENT], execution=Execution.ASYNC, asks=True)
 async def create_branch(
     context: Context,
     ref: ProjectRef,

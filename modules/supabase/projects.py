@@ -168,7 +168,7 @@ async def get_project_health(context: Context, ref: ProjectRef) -> ProjectHealth
     return ProjectHealth(services=read.rows, unreadable=read.unreadable)
 
 
-@tool(hints=ADD_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS, READ_ORGANIZATIONS], execution=Execution.ASYNC)
+@tool(hints=ADD_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS, READ_ORGANIZATIONS], execution=Execution.ASYNC, asks=True)
 async def create_project(
     context: Context,
     name: Annotated[str, limit_length(1), Field(description="Name")],

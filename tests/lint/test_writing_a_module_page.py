@@ -19,8 +19,9 @@ COMMANDS = [
 ]
 # What `modules.kit` itself exports, and what only these use.
 UNNAMED = {
-    "bodies", "context", "declarations", "documents", "errors", "json_size", "misfits", "module_log", "schema",
-    "settings", "vendor", "windows_zones",
+    "bodies", "client_questions", "content", "context", "declarations", "documents", "errors", "json_size",
+    "misfits", "module_log", "prompts", "resources", "schema", "settings", "signatures", "vendor",
+    "windows_zones",
 }  # fmt: skip
 SHOWN_IN_PART, GENERATED = "raindrop_api.json", "raindrop_module/manifest.json"
 

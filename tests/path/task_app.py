@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from gateway.catalogue import build_catalogue, load_installed_modules
-from modules.kit import Context, Execution, Hints, Module, Tool, ToolError, tool
+from modules.kit import Context, Execution, FormQuestion, Hints, Module, Tool, ToolError, tool
 from tests.support.job_worker import run_jobs
 from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.postgres import ScratchDatabase
@@ -22,6 +22,12 @@ EXTENSION = "io.modelcontextprotocol/tasks"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 DECLARED = {"_meta": {CAPABILITIES: {"extensions": {EXTENSION: {}}}}}
 BIG = 2**80
+
+
+class Named(BaseModel):
+    """A form with one field."""
+
+    name: str
 
 
 class Made(BaseModel):
@@ -44,7 +50,7 @@ class Workshop:
     def module(self) -> Module:
         tools = (
             self._make(), self._watch(), self._build(), self._keep(), self._fail(), self._crash(), self._ask(),
-            self._look(), self._think(),
+            self._fill_in(), self._look(), self._think(),
         )  # fmt: skip
         return Module("workshop", "Workshop", "Tools that take long.", frozenset({"workshop"}), tools)
 
@@ -115,13 +121,24 @@ class Workshop:
         return crash
 
     def _ask(self) -> Tool:
-        @tool(hints=WRITES, scopes=["workshop"], execution=Execution.ASYNC)
+        @tool(hints=WRITES, scopes=["workshop"], execution=Execution.ASYNC, asks=True)
         async def ask(context: Context) -> Made:
             """Ask the person first."""
             answer = await context.confirm("Burn it?", label="Yes", instead="give agreed true")
             return Made(made=answer.value)
 
         return ask
+
+    def _fill_in(self) -> Tool:
+        @tool(hints=WRITES, scopes=["workshop"], execution=Execution.ASYNC)
+        async def fill_in(context: Context) -> Made:
+            """Ask for two things at once."""
+            who, colour = FormQuestion("who", "For whom?", Named), FormQuestion("colour", "Which colour?", Named)
+            await context.ask_all(who, colour)
+            answers = [await context.ask(question) for question in (who, colour)]
+            return Made(made=" ".join(answer.name for answer in answers if answer is not None))
+
+        return fill_in
 
     def _look(self) -> Tool:
         @tool(hints=READS, scopes=["workshop"])

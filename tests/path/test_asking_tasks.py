@@ -209,7 +209,9 @@ async def test_a_question_that_the_call_itself_has_asked_is_not_left_open(
         assert answer["resultType"] == "input_required"
         assert await states(app) == [("cancelled", False)]
         answered = {"requestState": answer["requestState"], "inputResponses": {"user-confirmation": YES}}
-        result = (await send(app, "tools/call", **call_of("ask"), **answered)).result
+        # What has been answered is not waited for: the call becomes a task.
+        task = (await send(app, "tools/call", **call_of("ask"), **answered)).result
+        result = (await ended(app, task["taskId"]))["result"]
     assert result["structuredContent"]["made"] == "confirmed"
     assert [state for state, _ in await states(app)] == ["cancelled", "succeeded"]
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from gateway.mcp.notification_stream import MAX_STREAMS_PER_CREDENTIAL
+from core.config.settings import Settings
 from tests.process.hostile import (
     DEEP,
     MEBIBYTE,
@@ -66,7 +66,7 @@ class AttackedDeployment:
 
     async def people(self) -> list[Person]:
         """As many credentials as 500 streams take, made once."""
-        while len(self.crowd) < -(-CLIENTS // MAX_STREAMS_PER_CREDENTIAL):
+        while len(self.crowd) < -(-CLIENTS // Settings.streams_per_credential):
             self.crowd.append(await self.split.product.with_token(self.ada))
         return self.crowd
 
@@ -158,10 +158,9 @@ async def abandoned_streams(deployment: AttackedDeployment, rounds: int) -> None
     for _ in range(rounds):
         async with connections(deployment.port, 0) as made:
             for number in range(CLIENTS):
-                made.append(await _stream(deployment, people[number % len(people)], number))
+                made.append(await _open_stream(deployment, people[number % len(people)], number))
             assert closed(made) == 0
             assert await _status(deployment, people[0]) == 429, "one credential has so many and no more"
-        await within(20, lambda: _is_free(deployment, people[0]))
 
 
 async def _stream(deployment: AttackedDeployment, who: Person, number: int = 0) -> Connection:
@@ -171,8 +170,21 @@ async def _stream(deployment: AttackedDeployment, who: Person, number: int = 0) 
     return reader, writer
 
 
-async def _is_free(deployment: AttackedDeployment, who: Person) -> bool:
-    return await _status(deployment, who) == 200
+async def _open_stream(deployment: AttackedDeployment, who: Person, number: int) -> Connection:
+    """A stream that was accepted: the server notices one departure of the round before after another."""
+    opened: list[Connection] = []
+
+    async def is_accepted() -> bool:
+        reader, writer = await _stream(deployment, who, number)
+        accepted = (await reader.readline()).split()[1] == b"200"
+        if accepted:
+            opened.append((reader, writer))
+        else:
+            writer.close()
+        return accepted
+
+    await within(20, is_accepted)
+    return opened[0]
 
 
 async def _status(deployment: AttackedDeployment, who: Person) -> int:

@@ -42,6 +42,9 @@ class Person:
     async def get_settings(self, form: type[Form]) -> Form:
         return form.model_validate(self.settings)
 
+    def announce_resource_change(self, uri: str, *, shared: bool = False) -> None:
+        """Nobody has subscribed."""
+
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         return None
 

@@ -153,6 +153,9 @@ class VendorCaller:
         arguments = tool.arguments.model_validate_json(orjson.dumps(params), strict=True)
         return await tool.run(cast("Context", self), **arguments.__dict__)
 
+    def announce_resource_change(self, uri: str, *, shared: bool = False) -> None:
+        """Nobody has subscribed."""
+
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Nobody asked for it."""
 

@@ -1,7 +1,6 @@
 """Modules for tests: many whose every name is unique, and one whose tools misbehave on demand."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -212,7 +211,7 @@ class Lab:
         @resource("resource://lab/files/{+path}", mime_type="application/octet-stream", scopes=["lab"])
         async def file(context: Context, path: Annotated[str, Field(description="Where")]) -> ResourceContents:
             """A file."""
-            return ResourceContents(contents=(ResourceContent(data=b64encode(path.encode())),))
+            return ResourceContents(contents=(ResourceContent(data=path.encode()),))
 
         return file
 

@@ -56,7 +56,7 @@ async def test_ping(client: Client, revision: str) -> None:
 async def test_discover(client: Client) -> None:
     result = (await client.rpc(MODERN, "server/discover")).message["result"]
     assert result["supportedVersions"] == list(SUPPORTED_VERSIONS)
-    assert result["capabilities"] == {"tools": {"listChanged": False}}
+    assert result["capabilities"] == {"tools": {"listChanged": False}, "logging": {}}
     assert result["resultType"] == "complete"
     assert (result["cacheScope"], result["ttlMs"]) == ("private", 5000)
     assert result["_meta"] == {SERVER: {"name": "mcpist", "title": "MCPist", "version": VERSION}}

@@ -10,9 +10,10 @@ import pytest
 from core.caller import Caller, Credential
 from core.permissions import Policy
 from core.secret import Secret
+from gateway.mcp.client_questions import build_confirmation, read_confirmation
 from gateway.mcp.elicitation import Elicitation, Elicitor
 from gateway.mcp.jsonrpc import JsonRpcMessage
-from gateway.mcp.request_context import ConfirmationQuestion, ProtocolError, UrlElicitation
+from gateway.mcp.request_context import ProtocolError, UrlElicitation
 from gateway.mcp.request_headers import RequestHeaders
 from gateway.mcp.request_state import STATE_SECONDS
 from gateway.mcp.revisions import CAPABILITIES_KEY, MODERN_REVISION
@@ -31,7 +32,7 @@ class Clock:
         return self.now
 
 
-QUESTION = ConfirmationQuestion("Order tea for 10 USD?", "Yes")
+QUESTION = build_confirmation("Order tea for 10 USD?", "Yes")
 KEY = Secret("digest key of the tests, not secret")
 
 
@@ -49,9 +50,9 @@ def ask_by_page(elicitor: Elicitor) -> str:
 
 
 def ask_by_form(elicitor: Elicitor) -> str:
-    way = choose(elicitor).confirmations
+    way = choose(elicitor).questions
     assert way is not None
-    return way.build_request(QUESTION)["requestState"]
+    return way.build_request([QUESTION])["requestState"]
 
 
 @pytest.mark.parametrize("ask", [ask_by_page, ask_by_form])
@@ -77,11 +78,11 @@ def test_another_deployment_s_state_is_none(ask: Callable[[Elicitor], str]) -> N
 def test_an_answer_counts_for_its_question_alone() -> None:
     elicitor = Elicitor(KEY)
     responses = {"user-confirmation": {"action": "accept", "content": {"confirm": True}}}
-    given = choose(elicitor, requestState=ask_by_form(elicitor), inputResponses=responses).confirmations
+    given = choose(elicitor, requestState=ask_by_form(elicitor), inputResponses=responses).questions
     assert given is not None
-    assert given.find_answer(QUESTION) is ConfirmationOutcome.CONFIRMED
-    assert given.find_answer(ConfirmationQuestion("Order tea for 20 USD?", "Yes")) is None
-    assert given.find_answer(ConfirmationQuestion(QUESTION.message, "No")) is None
+    assert read_confirmation(given.find_response(QUESTION)) is ConfirmationOutcome.CONFIRMED
+    assert given.find_response(build_confirmation("Order tea for 20 USD?", "Yes")) is None
+    assert given.find_response(build_confirmation("Order tea for 10 USD?", "No")) is None
 
 
 def test_declining_a_form_keeps_the_way_to_a_page() -> None:

@@ -1,0 +1,1 @@
+"""Open streams of clients, and what they are told on them: one for all notifications of a client."""

@@ -1,0 +1,1 @@
+"""The official conformance tool against the product, which serves a module that its scenarios expect."""
