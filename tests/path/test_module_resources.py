@@ -76,3 +76,18 @@ async def test_a_prompt_needs_no_account(node: Node, people: People) -> None:
     params = {"name": "jira_bug_report", "arguments": {"severity": "Critical", "component": "検索"}}
     (message,) = (await node.post(people.admin.token, "prompts/get", params)).result["messages"]
     assert '"検索"' in message["content"]["text"]
+
+
+@on_shared_product
+async def test_the_resources_that_the_requirements_name(node: Node, people: People) -> None:
+    listed = (await node.post(people.admin.token, "resources/templates/list")).result["resourceTemplates"]
+    templates = {one["uriTemplate"] for one in listed}
+    assert {
+        "resource://notion/pages/{id}/raw",
+        "resource://github/repos/{owner}/{repo}/readme",
+        "resource://supabase/schemas/{project}/{table}",
+    } <= templates
+    for one in listed:
+        assert one["title"].partition(": ")[2]
+        assert one["description"].endswith(".")
+        assert one["mimeType"]
