@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance_fixture import MODULE
+from conformance_fixture.changes import ACCESS_VARIABLE
 
 from core.module_manifest import MANIFEST_FILE, encode_module_manifest
 from gateway.module_manifests import build_module_manifest
@@ -67,7 +69,8 @@ async def running_conformance_deployment(site: Path) -> AsyncGenerator[Conforman
     install_module(site)
     with data_folder() as home:
         port = free_port()
-        variables = {"PYTHONPATH": str(site)}
+        access = site.with_name("access.json")
+        variables = {"PYTHONPATH": str(site), ACCESS_VARIABLE: str(access)}
         # Not forked: the process has imported no other package's module.
         log = log_of(home)
         server = await asyncio.create_subprocess_exec(
@@ -77,6 +80,10 @@ async def running_conformance_deployment(site: Path) -> AsyncGenerator[Conforman
         assert server.stdout is not None
         try:
             ready = read_ready(await server.stdout.readline())
+            api_url = ready["mcp_url"].removesuffix("mcp") + "api/v1/"
+            scopes = ("--scope", "admin:read", "--scope", "admin:write")
+            admin = await command(home, port, "token", "create", "--name", "changes", *scopes)
+            access.write_text(json.dumps({"api_url": api_url, "token": admin["token"]}))
             await command(home, port, "service", "enable", MODULE.name, **variables)
             yield ConformanceDeployment(home, port, f"{ready['mcp_url']}/plain/{MODULE.name}", ready["api_token"])
         finally:
