@@ -42,7 +42,10 @@ def render(module: Module, tools: tuple[CatalogueTool, ...]) -> str:
     page = path.read_text("utf-8") if path.exists() else f"# {module.title}\n\n{BEGIN}\n{END}\n"
     answers = ANSWERS / f"{module.name}.json"
     costs: Mapping[str, Mapping[str, Any]] = orjson.loads(answers.read_bytes()) if answers.exists() else {}
-    parts = (*_facts(module), *_settings(module), *_summary(tools, costs), *(_tool(module, tool) for tool in tools))
+    parts = (
+        *_facts(module), *_settings(module), *_resources(module), *_prompts(module), *_summary(tools, costs),
+        *(_tool(module, tool) for tool in tools),
+    )  # fmt: skip
     return _replace(page, "\n".join(parts))
 
 
@@ -86,6 +89,38 @@ def _settings(module: Module) -> Iterator[str]:
         shown = "" if default is None else f"`{json.dumps(default)}`"
         yield f"| `{name}` | {_form(schema)} | {shown} | {_cell(schema.get('description', ''))} |"
     yield ""
+
+
+def _resources(module: Module) -> Iterator[str]:
+    """What people attach to a chat; a permission names it as it names a tool."""
+    if not module.resources:
+        return
+    yield "## Resources\n"
+    yield "What people attach to a chat. A permission names one as it does a tool.\n"
+    yield "| resource | URI | holds | form |\n|---|---|---|---|"
+    for one in module.resources:
+        uris = " or ".join(f"`{uri}`" for uri in one.uris)
+        yield f"| `{module.name}.{one.name}` | {uris} | {_cell(one.description)} | `{one.mime_type}` |"
+    yield ""
+
+
+def _prompts(module: Module) -> Iterator[str]:
+    """What people pick in a client, and fill in."""
+    if not module.prompts:
+        return
+    yield "## Prompts\n"
+    yield "Texts that people pick in a client and fill in.\n"
+    yield "| prompt | for | arguments |\n|---|---|---|"
+    for one in module.prompts:
+        fields = build_json_schema(one.arguments).get("properties", {})
+        said = "; ".join(f"`{name}`: {_describe_argument(schema)}" for name, schema in fields.items())
+        yield f"| `{one.name}` | {_cell(one.description)} | {_cell(said)} |"
+    yield ""
+
+
+def _describe_argument(schema: Mapping[str, Any]) -> str:
+    text = schema.get("description", "")
+    return f"{text} ({_form(schema)})" if "enum" in schema else text
 
 
 def _summary(tools: tuple[CatalogueTool, ...], costs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

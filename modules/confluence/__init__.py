@@ -9,6 +9,7 @@ from modules.confluence import (
     page_reading,
     spaces,
 )
+from modules.confluence.resources import RESOURCES
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 
 TOOLS = (
@@ -26,6 +27,7 @@ MODULE = Module(
     description="Confluence pages and spaces: search, read and write pages as Markdown, comment, label.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=TOOLS,
+    resources=RESOURCES,
     vendor=VendorApi(
         base_url="https://api.atlassian.com/ex/confluence/{site}",
         account=AccountRequest("/wiki/rest/api/user/current", name="/displayName"),

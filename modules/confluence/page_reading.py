@@ -1,11 +1,11 @@
 """Reading pages: lists of them, one with its body, what is below one, and its versions."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from modules.confluence import rest_client
-from modules.confluence.page_bodies import read_body
+from modules.confluence.page_bodies import ReadBody, read_body
 from modules.confluence.parameters import (
     READ_CHILDREN,
     READ_PAGES,
@@ -57,6 +57,13 @@ class ConfluenceVersions(ListPage):
     versions: list[ConfluenceVersion]
 
 
+class PageWithBody(NamedTuple):
+    """A page whose body is still in the storage format, and that body as Markdown."""
+
+    page: ConfluencePage
+    body: ReadBody
+
+
 @tool(hints=READ_HINTS, scopes=[READ_PAGES, READ_SPACES])
 async def list_pages(
     context: Context,
@@ -95,16 +102,21 @@ async def get_page(
 ) -> ConfluencePage:
     """A page with its body as Markdown; what Markdown cannot say stands in code marked {=storage}, to be kept as it
     is."""
-    query = {"body-format": "storage", "version": version}
-    answer = await rest_client.send_request(context, "GET", build_path("/wiki/api/v2/pages/{}", page), query=query)
-    found = read_object(answer, ConfluencePage)
-    body, is_markup = await read_body(found.body)
+    found, (body, is_markup) = await fetch_body(context, page, version)
     end = offset + BODY_CHARACTERS
     update: dict[str, Any] = {"body": body[offset:end], "next_offset": end if end < len(body) else 0}
     update |= {"markup": is_markup, "editor": "" if found.editor == found.author else found.editor}
     update["updated"] = "" if found.version == 1 else found.updated
     [named] = await name_people(context, [found.model_copy(update=update)], "author", "editor")
     return named
+
+
+async def fetch_body(context: Context, page: str, version: int | None = None) -> PageWithBody:
+    """Fetch a page with its whole body as Markdown."""
+    query = {"body-format": "storage", "version": version}
+    answer = await rest_client.send_request(context, "GET", build_path("/wiki/api/v2/pages/{}", page), query=query)
+    found = read_object(answer, ConfluencePage)
+    return PageWithBody(found, await read_body(found.body))
 
 
 @tool(hints=READ_HINTS, scopes=[READ_CHILDREN])

@@ -26,6 +26,8 @@ from modules.github import (
     sub_issues,
     workflows,
 )
+from modules.github.prompts import PROMPTS
+from modules.github.resources import RESOURCES
 from modules.github.shared import error_messages, rest_client
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 
@@ -62,6 +64,8 @@ MODULE = Module(
     description="GitHub repositories, issues, pull requests, code search, actions and releases.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=TOOLS,
+    resources=RESOURCES,
+    prompts=PROMPTS,
     vendor=VendorApi(
         base_url="https://api.github.com",
         account=AccountRequest("/user", name="/login"),

@@ -1,6 +1,6 @@
 """Changes as unified diffs."""
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -17,6 +17,13 @@ MAX_FILES = 20_000
 """Of a diff that are looked at: more than GitHub ever puts into one."""
 
 
+class VendorDiff(NamedTuple):
+    """A diff, and the bytes that it came as."""
+
+    text: str
+    body: bytes
+
+
 @tool(hints=READ_HINTS, scopes=[REPO])
 async def get_diff(
     context: Context,
@@ -31,12 +38,22 @@ async def get_diff(
     """Unified diff of a pull request, a commit, or between two refs."""
     position = parse_position(cursor)
     address = _build_address(owner, repo, pull_number, ref, base)
+    diff = await fetch_diff(context, address)
+    part = diff.text if path is None else _extract_file(diff.text, path)
+    return cut_page(part, position, "the diff", version=compute_version(diff.body))
+
+
+async def fetch_diff(context: Context, address: str) -> VendorDiff:
+    """Fetch a diff whole, not cleaned.
+
+    Raises:
+        VendorProblem: GitHub refused it, or the answer is no diff.
+    """
     answer = await rest_client.send_request(context, "GET", address, headers=DIFF)
     diff = answer.body.decode("utf-8", "replace")
     if diff and not diff.startswith(BEGINNING):
         raise answer.build_unreadable_problem()
-    part = diff if path is None else _extract_file(diff, path)
-    return cut_page(part, position, "the diff", version=compute_version(answer.body))
+    return VendorDiff(diff, answer.body)
 
 
 def _build_address(owner: str, repo: str, pull_number: int | None, ref: str | None, base: str | None) -> str:

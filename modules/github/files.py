@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from modules.github.shared import rest_client
 from modules.github.shared.encodings import UTF_8, decode_text
 from modules.github.shared.parameters import REPO, WORKFLOW, FilePath, Owner, Path, Ref, Repo, Sha
 from modules.github.shared.text_pages import Position, check_version, cut_page, parse_position
-from modules.kit import Context, VendorAnswer, VendorProblem, tool
+from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, tool
 from modules.kit.cursors import encode_cursor
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length
 from modules.kit.result_texts import TextResult
@@ -36,6 +36,7 @@ PAGE_ENTRIES = 500
 MAX_ENCODED_LENGTH = (
     2_000_000  # characters of base64 with line breaks: 1 MB, the most of which GitHub sends the content
 )
+MISSING = "no such repository, branch or path, or the connected account may not see it: look at the folder above"
 GITHUB_MAX_ENTRIES = 1000  # GitHub leaves out the rest of a folder without a word
 
 Message = Annotated[str, limit_length(1, 10_000), Field(description="Commit message")]
@@ -70,6 +71,14 @@ class Contents(TextResult, _ContentsHead):
     entries: Annotated[list[FolderEntry], Field(exclude_if=lambda entries: not entries)] = []  # noqa: RUF012
 
 
+class VendorFile(NamedTuple):
+    """A file and its bytes; None where they are more than is read of one answer."""
+
+    path: str
+    size: int
+    content: bytes | None
+
+
 class FileCommit(ResultModel):
     commit: Annotated[Line, read_at("commit", "sha")]
     sha: Annotated[OptionalIdentifier, read_at("content", "sha")] = ""
@@ -86,23 +95,16 @@ async def get_file_contents(
 ) -> Contents:
     """A text file, or what is in a folder."""
     position = parse_position(cursor)
-    missing = "no such repository, branch or path, or the connected account may not see it: look at the folder above"
-    answer = await rest_client.send_request(
-        context, "GET", _build_address(owner, repo, path), query={"ref": ref}, missing=missing
-    )
+    address = build_address(owner, repo, path)
+    answer = await rest_client.send_request(context, "GET", address, query={"ref": ref}, missing=MISSING)
     raw = answer.json()
     if isinstance(raw, list):
         return await _build_folder_page(answer, path, cast("list[Any]", raw), position.offset)
-    head = read_part(answer, _ContentsHead, raw)
-    if not head.type:
-        raise answer.build_unreadable_problem()
+    head = _read_head(answer, raw)
     if head.type != "file":
         return Contents(**head.__dict__)
     check_version(position, "the file", head.sha)
-    content = _decode_content(answer, cast("Mapping[str, Any]", raw))
-    if content is None:
-        content = await _fetch_raw(context, _build_address(owner, repo, path), ref, head.size)
-    return _build_file_page(head, content, position)
+    return _build_file_page(head, await _read_content(context, answer, raw, address, ref), position)
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
@@ -119,7 +121,7 @@ async def create_or_update_file(
     """Commit one text file, new or replaced."""
     encoded = base64.b64encode(content.encode()).decode()
     body = {"message": message, "content": encoded, "branch": branch, "sha": sha}
-    return await rest_client.fetch_one(context, FileCommit, _build_address(owner, repo, path), method="PUT", json=body)
+    return await rest_client.fetch_one(context, FileCommit, build_address(owner, repo, path), method="PUT", json=body)
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
@@ -135,14 +137,46 @@ async def delete_file(
     """Commit the removal of a file."""
     body = {"message": message, "sha": sha, "branch": branch}
     return await rest_client.fetch_one(
-        context, FileCommit, _build_address(owner, repo, path), method="DELETE", json=body
+        context, FileCommit, build_address(owner, repo, path), method="DELETE", json=body
     )
 
 
-def _build_address(owner: str, repo: str, path: str) -> str:
+async def fetch_file(context: Context, address: str, *, missing: str = MISSING) -> VendorFile:
+    """Fetch a file whole.
+
+    Raises:
+        ToolError: it is no file, or GitHub refused it.
+    """
+    answer = await rest_client.send_request(context, "GET", address, missing=missing)
+    raw = answer.json()
+    if isinstance(raw, list):
+        raise ToolError("path is a folder: name a file in it")
+    head = _read_head(answer, raw)
+    if head.type != "file":
+        raise ToolError("path is a link or a submodule: name a file")
+    return VendorFile(head.path, head.size, await _read_content(context, answer, raw, address, None))
+
+
+def build_address(owner: str, repo: str, path: str) -> str:
+    """Build the address of a file or folder; "" is the root."""
     return (
         f"{rest_client.build_repository_path(owner, repo)}/contents/{rest_client.encode_segments(path) if path else ''}"
     )
+
+
+def _read_head(answer: VendorAnswer, raw: Any) -> _ContentsHead:
+    head = read_part(answer, _ContentsHead, raw)
+    if not head.type:
+        raise answer.build_unreadable_problem()
+    return head
+
+
+async def _read_content(
+    context: Context, answer: VendorAnswer, raw: Mapping[str, Any], address: str, ref: str | None
+) -> bytes | None:
+    """Read the bytes of the file in an answer, or fetch them where GitHub left them out."""
+    content = _decode_content(answer, raw)
+    return await _fetch_raw(context, address, ref, _read_head(answer, raw).size) if content is None else content
 
 
 def _build_file_page(head: _ContentsHead, content: bytes | None, position: Position) -> Contents:

@@ -11,6 +11,8 @@ from modules.jira import (
     transitions,
     worklogs,
 )
+from modules.jira.prompts import PROMPTS
+from modules.jira.resources import RESOURCES
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 
 TOOLS = (
@@ -30,6 +32,8 @@ MODULE = Module(
     description="Jira issues: search with JQL, read, create, change, move through their workflow, comment, log work.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=TOOLS,
+    resources=RESOURCES,
+    prompts=PROMPTS,
     vendor=VendorApi(
         base_url="https://api.atlassian.com/ex/jira/{site}",
         account=AccountRequest("/rest/api/3/myself", name="/displayName"),

@@ -31,8 +31,15 @@ from modules.kit.declarations import Execution, Hints, Module, ParameterSample, 
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
 from modules.kit.errors import OUTCOME_UNKNOWN, ClientCannotAnswer, ToolError
 from modules.kit.module_log import ModuleLog
-from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt
-from modules.kit.resources import Resource, ResourceContents, read_text_resource, resource
+from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt, quote_argument
+from modules.kit.resources import (
+    Resource,
+    ResourceContents,
+    read_json_resource,
+    read_long_text_resource,
+    read_text_resource,
+    resource,
+)
 from modules.kit.schema import build_json_schema
 from modules.kit.settings import ModuleSettings, VendorSettings, describe_setting
 from modules.kit.turns import run_in_turns
@@ -104,6 +111,9 @@ __all__ = [
     "build_user_prompt",
     "describe_setting",
     "prompt",
+    "quote_argument",
+    "read_json_resource",
+    "read_long_text_resource",
     "read_text_resource",
     "resource",
     "run_in_turns",

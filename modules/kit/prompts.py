@@ -1,5 +1,6 @@
 """Prompts of a module: texts that a person picks in a client, filled in with what they type ([2025-11-25] Prompts)."""
 
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from modules.kit.content import ContentBlock, TextBlock
 from modules.kit.resources import Complete
 from modules.kit.signatures import read_signature
+from modules.kit.text_cleaning import clean_line
 
 
 class PromptMessage(BaseModel):
@@ -73,3 +75,9 @@ def prompt(
 def build_user_prompt(text: str) -> PromptMessages:
     """Build a prompt that is one text of the person's."""
     return PromptMessages(messages=(PromptMessage(content=TextBlock(text=text)),))
+
+
+def quote_argument(text: str) -> str:
+    """Quote what was typed for a prompt: a JSON string on one line without what is invisible, so that nothing in it
+    looks like a part of the prompt around it."""
+    return json.dumps(clean_line(text), ensure_ascii=False)

@@ -10,9 +10,13 @@ from pydantic import BaseModel
 from modules.kit.content import ResourceContent
 from modules.kit.context import Context
 from modules.kit.signatures import read_signature
+from modules.kit.text_cleaning import clean_text
 
 Complete = Callable[[Context, str, Mapping[str, str]], Awaitable[Sequence[str]]]
 """(context, what was typed, the arguments that are known) -> values that go on with it, the likeliest first."""
+
+MAX_TEXT_CHARACTERS = 200_000
+"""Of a text that a person attaches to a chat: about 60,000 tokens, below what an answer may have in any script."""
 
 Audience = Literal["user", "assistant"]
 
@@ -105,3 +109,22 @@ def list_uri_variables(template: str) -> tuple[str, ...]:
 def read_text_resource(text: str, **fields: Any) -> ResourceContents:
     """Build the contents of a resource that is one text."""
     return ResourceContents(contents=(ResourceContent(text=text, **fields),))
+
+
+def read_long_text_resource(text: str, *, is_cut: bool = False, **fields: Any) -> ResourceContents:
+    """Build the contents of a resource that is a vendor's text: without what is invisible, and no longer than a chat
+    takes; its last line says so where it is cut. `is_cut`: the vendor has left out the end."""
+    visible = clean_text(text)
+    shown = visible
+    if len(visible) > MAX_TEXT_CHARACTERS:
+        shown = visible[: visible.rfind("\n", 0, MAX_TEXT_CHARACTERS) + 1 or MAX_TEXT_CHARACTERS]
+    if len(shown) < len(visible):
+        shown += f"\n[cut: these are {len(shown)} of {len(visible)} characters; the tools read the rest]\n"
+    elif is_cut:
+        shown += "\n[cut: the service has left out the end]\n"
+    return read_text_resource(shown, **fields)
+
+
+def read_json_resource(result: BaseModel, **fields: Any) -> ResourceContents:
+    """Build the contents of a resource that is the result of a tool, in its JSON."""
+    return read_text_resource(result.__pydantic_serializer__.to_json(result, by_alias=True).decode(), **fields)

@@ -1,6 +1,7 @@
 """A memory of entities, their observations and their relations; each user has an own one."""
 
 from modules.kit import Module, ParameterSample
+from modules.knowledge_graph.resources import RESOURCES
 from modules.knowledge_graph.settings import GraphSettings
 from modules.knowledge_graph.tools import READ, TOOLS, WRITE
 
@@ -10,6 +11,7 @@ MODULE = Module(
     description="Your own long-term memory: entities, facts about them, and how they relate.",
     scopes=frozenset({READ, WRITE}),
     tools=TOOLS,
+    resources=RESOURCES,
     settings=GraphSettings,
     samples={
         "query": ParameterSample("Ada"),

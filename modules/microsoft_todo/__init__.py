@@ -3,6 +3,7 @@
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 from modules.microsoft_todo import checklist_items, linked_resources, task_lists, tasks
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS
+from modules.microsoft_todo.resources import RESOURCES
 
 TOOLS = (*task_lists.TOOLS, *tasks.TOOLS, *checklist_items.TOOLS, *linked_resources.TOOLS)
 
@@ -12,6 +13,7 @@ MODULE = Module(
     description="Microsoft To Do: lists, tasks with due dates, reminders and recurrence, their steps and links.",
     scopes=frozenset({READ_TASKS, WRITE_TASKS}),
     tools=TOOLS,
+    resources=RESOURCES,
     vendor=VendorApi(
         base_url="https://graph.microsoft.com/v1.0",
         account=AccountRequest("/me/todo/lists", name="/value/0/displayName"),

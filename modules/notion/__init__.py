@@ -2,6 +2,8 @@
 
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 from modules.notion import blocks, comments, databases, pages, rest_client
+from modules.notion.prompts import PROMPTS
+from modules.notion.resources import RESOURCES
 
 TOOLS = (*pages.TOOLS, *blocks.TOOLS, *databases.TOOLS, *comments.TOOLS)
 _EXAMPLE_ID = "59833787-2cf9-4fdf-8782-e53db20768a5"
@@ -12,6 +14,8 @@ MODULE = Module(
     description="Notion pages, databases and comments: search, read, write as Markdown, query.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=TOOLS,
+    resources=RESOURCES,
+    prompts=PROMPTS,
     vendor=VendorApi(
         base_url="https://api.notion.com",
         account=AccountRequest("/v1/users/me", name="/bot/workspace_name"),

@@ -77,7 +77,9 @@ class ChangedContent(ResultModel):
     truncated: Flag = False
 
 
-class _VendorMarkdown(BaseModel):
+class VendorMarkdown(BaseModel):
+    """Content of a page, as Notion sends it."""
+
     id: str
     markdown: str
     truncated: bool = False
@@ -117,10 +119,7 @@ async def get_page_markdown(
 ) -> PageMarkdown:
     """The content of a page as Markdown."""
     start = _parse_place(cursor)
-    found = await rest_client.fetch_one(
-        context, _VendorMarkdown, build_path("/v1/pages/{}/markdown", page_id),
-        query={"include_transcript": True} if transcript else None,
-    )  # fmt: skip
+    found = await fetch_markdown(context, page_id, query={"include_transcript": True} if transcript else None)
     text = clean_text(found.markdown)
     if start and start >= len(text):
         raise build_unknown_cursor_error()
@@ -131,6 +130,13 @@ async def get_page_markdown(
         truncated=found.truncated,
         missing_blocks=found.unknown_block_ids,
         nextCursor=encode_cursor([end]) if end < len(text) else "",
+    )
+
+
+async def fetch_markdown(context: Context, page_id: str, *, query: Mapping[str, Any] | None = None) -> VendorMarkdown:
+    """Fetch the content of a page, not cleaned."""
+    return await rest_client.fetch_one(
+        context, VendorMarkdown, build_path("/v1/pages/{}/markdown", page_id), query=query
     )
 
 

@@ -2,6 +2,8 @@
 
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 from modules.supabase import access, branches, database, diagnostics, edge_functions, projects, sql, storage
+from modules.supabase.prompts import PROMPTS
+from modules.supabase.resources import RESOURCES
 
 TOOLS = (
     *projects.TOOLS,
@@ -20,6 +22,8 @@ MODULE = Module(
     description="Supabase projects: tables, SQL, migrations, logs, edge functions, branches, storage.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=TOOLS,
+    resources=RESOURCES,
+    prompts=PROMPTS,
     vendor=VendorApi(base_url="https://api.supabase.com", account=AccountRequest("/v1/organizations", name="/0/name")),
     samples={
         "organization": ParameterSample("acme", "list_organizations", "/organizations/0/slug"),

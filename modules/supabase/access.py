@@ -17,6 +17,7 @@ from modules.kit.whole_lists import WHOLE, cut_text
 from modules.supabase import rest_client
 from modules.supabase.parameters import READ_DATABASE, READ_PROJECTS, READ_SECRETS, ProjectRef, SchemaNames
 
+_TYPES = "/v1/projects/{}/types/typescript"
 _NEW_KEY = "sb_publishable_"
 Key = Mapping[str, Any]
 
@@ -105,11 +106,15 @@ async def generate_typescript_types(
 ) -> TypescriptTypes:
     """TypeScript types of the tables, for supabase-js."""
     wanted = ",".join(schemas) if schemas else None
-    address = build_path("/v1/projects/{}/types/typescript", ref)
-    asked = parse_cursor(cursor, WHOLE, f"{address} {wanted}", 1)
-    whole = await rest_client.fetch(context, _TypesAnswer, address, query={"included_schemas": wanted})
-    part = cut_text(asked, whole.types)
+    asked = parse_cursor(cursor, WHOLE, f"{build_path(_TYPES, ref)} {wanted}", 1)
+    part = cut_text(asked, await fetch_types(context, ref, wanted))
     return TypescriptTypes(types=part.text, hidden=part.hidden, nextCursor=part.next_cursor)
+
+
+async def fetch_types(context: Context, ref: str, schemas: str | None = None) -> str:
+    """Fetch the TypeScript types of a project's tables, not cleaned; `schemas` are parted by commas."""
+    found = await rest_client.fetch(context, _TypesAnswer, build_path(_TYPES, ref), query={"included_schemas": schemas})
+    return found.types
 
 
 TOOLS = (get_project_url, get_publishable_keys, generate_typescript_types)

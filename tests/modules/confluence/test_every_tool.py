@@ -7,6 +7,7 @@ import pytest
 from modules.confluence import MODULE
 from tests.support.confluence_double import ConfluenceDouble
 from tests.support.confluence_double.world import World
+from tests.support.resource_walk import ResourceWalk
 from tests.support.tool_calls import Calls
 from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal
@@ -64,3 +65,11 @@ class TestEveryTool(ToolWalk):
     def make_limit(self, seconds: int) -> VendorRefusal:
         headers = {"Retry-After": str(seconds), "RateLimit-Reason": "confluence-quota-global-based"}
         return VendorRefusal(429, {"code": 429, "message": "Rate limit exceeded"}, headers)
+
+
+class TestEveryResource(ResourceWalk):
+    walk = TestEveryTool()
+    typed = {"id": "議事録"}  # noqa: RUF012
+
+    def attach(self, calls: Calls) -> Mapping[str, Mapping[str, str]]:
+        return {"page": {"id": calls["get_page"]["page"]}}

@@ -12,6 +12,7 @@ from tests.support.github_double import GitHubDouble
 from tests.support.github_double.call import Refused, Reply
 from tests.support.github_double.world import Event, World
 from tests.support.module_app import ModuleApp
+from tests.support.resource_walk import ResourceWalk
 from tests.support.tool_calls import STRANGER, Calls
 from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal, VendorReply
@@ -98,6 +99,21 @@ class TestEveryTool(ToolWalk):
     def build_refusal(self, vendor: GitHubDouble, status: int) -> VendorReply:
         reply = Refused(status, STRANGER).reply
         return VendorReply(status, reply.value)
+
+
+class TestEveryResource(ResourceWalk):
+    walk = TestEveryTool()
+    typed = {"pull_request.number": "議事", "issue.number": "two"}  # noqa: RUF012
+
+    def attach(self, calls: Calls) -> Mapping[str, Mapping[str, str]]:
+        home = {name: calls["get_issue"][name] for name in ("owner", "repo")}
+        return {
+            "readme": home,
+            "file": {**home, "path": "README.md"},
+            "issue": {**home, "number": "2"},
+            "pull_request": {**home, "number": "1"},
+            "pull_request_diff": {**home, "number": "1"},
+        }
 
 
 def _make_reply(answer: VendorReply | VendorRefusal) -> Reply:

@@ -1,6 +1,7 @@
 """What every tool of Google Calendar's goes through."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from modules.google_calendar import MODULE
 from tests.support.google_calendar_double import OWNER, GoogleCalendarDouble, GoogleRefused, google_calendar_double
 from tests.support.google_calendar_double.server import GoogleToken
 from tests.support.module_app import make_app_fixtures
+from tests.support.resource_walk import ResourceWalk
 from tests.support.tool_calls import Calls
 from tests.support.tool_walk import ToolWalk
 
@@ -69,3 +71,17 @@ class TestEveryTool(ToolWalk):
 
     def make_limit(self, seconds: int) -> GoogleRefused:
         return GoogleRefused(403, "rateLimitExceeded", "Rate Limit Exceeded")
+
+
+class TestEveryResource(ResourceWalk):
+    walk = TestEveryTool()
+    typed = {"event": "会議"}  # noqa: RUF012
+
+    def prepare(self, vendor: GoogleCalendarDouble) -> None:
+        soon = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+        times = {name: {"dateTime": soon.isoformat()} for name in ("start", "end")}
+        vendor.add_event(summary="会議 قريبا", **times)
+
+    def attach(self, calls: Calls) -> Mapping[str, Mapping[str, str]]:
+        calendar = {"calendar": "primary"}
+        return {"my_agenda": {}, "agenda": calendar, "event": {**calendar, "event": calls["get_event"]["event_id"]}}

@@ -11,6 +11,7 @@ from tests.support.jira_double.forms import refuse_for_limit
 from tests.support.jira_double.server import NOTHING
 from tests.support.jira_double.world import World, make_person
 from tests.support.module_app import make_app_fixtures
+from tests.support.resource_walk import ResourceWalk
 from tests.support.tool_calls import Calls
 from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal
@@ -78,3 +79,11 @@ class TestEveryTool(ToolWalk):
 
     def make_limit(self, seconds: int) -> VendorRefusal:
         return refuse_for_limit(seconds, "jira-quota-tenant-based")
+
+
+class TestEveryResource(ResourceWalk):
+    walk = TestEveryTool()
+    typed = {"issue.key": "議事録", "open_issues.key": "Alpha"}  # noqa: RUF012
+
+    def attach(self, calls: Calls) -> Mapping[str, Mapping[str, str]]:
+        return {"issue": {"key": calls["get_issue"]["issue"]}, "open_issues": {"key": "ABC"}}

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from modules.microsoft_todo import MODULE
+from modules.microsoft_todo.task_ids import shorten_task_id
 from tests.support.microsoft_todo_double import ADA, GraphToken, MicrosoftTodoDouble, microsoft_todo_double
 from tests.support.module_app import make_app_fixtures
+from tests.support.resource_walk import ResourceWalk
 from tests.support.tool_calls import Calls
 from tests.support.tool_walk import ToolWalk
 
@@ -65,3 +67,13 @@ class TestEveryTool(ToolWalk):
         vendor.tokens["powerless"] = GraphToken(ADA, writes=False, reads=False)
         vendor.tokens["limited"] = vendor.tokens["full"]
         return {name: name for name in ("powerless", "reader", "stranger", "limited")}
+
+
+class TestEveryResource(ResourceWalk):
+    walk = TestEveryTool()
+    typed = {"list": "買い物", "task": "牛乳"}  # noqa: RUF012
+
+    def attach(self, calls: Calls) -> Mapping[str, Mapping[str, str]]:
+        tasks = {"list": calls["get_task"]["list_id"]}
+        task = {**tasks, "task": shorten_task_id(calls["get_task"]["task_id"], tasks["list"])}
+        return {"task_lists": {}, "open_tasks": tasks, "task": task}

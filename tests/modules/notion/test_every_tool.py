@@ -8,6 +8,7 @@ from modules.notion import MODULE
 from tests.support.module_app import make_app_fixtures
 from tests.support.notion_double import NotionDouble, notion_double
 from tests.support.notion_double.world import ALL, Refused, World
+from tests.support.resource_walk import ResourceWalk
 from tests.support.tool_calls import Calls
 from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal
@@ -90,3 +91,14 @@ class TestEveryTool(ToolWalk):
 
     def make_limit(self, seconds: int) -> VendorRefusal:
         return Refused(429, "rate_limited", "You have been rate limited.", {"Retry-After": str(seconds)})
+
+
+class TestEveryResource(ResourceWalk):
+    walk = TestEveryTool()
+    typed = {"page.id": "議事録", "data_source.id": "議事録"}  # noqa: RUF012
+
+    def attach(self, calls: Calls) -> Mapping[str, Mapping[str, str]]:
+        return {
+            "page": {"id": calls["get_page"]["page_id"]},
+            "data_source": {"id": calls["get_data_source"]["data_source_id"]},
+        }

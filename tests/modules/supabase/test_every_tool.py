@@ -6,6 +6,7 @@ import pytest
 
 from modules.supabase import MODULE
 from tests.modules.supabase.calls import BRANCH, READS, WRITES
+from tests.support.resource_walk import ResourceWalk
 from tests.support.supabase_double import SupabaseDouble
 from tests.support.supabase_double.server import SCOPES
 from tests.support.supabase_double.world import MOMENT, REF, Refused, World
@@ -79,3 +80,13 @@ class TestEveryTool(ToolWalk):
     def make_limit(self, seconds: int) -> VendorRefusal:
         names = {"X-RateLimit-Limit": "120", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(seconds)}
         return Refused(429, "ThrottlerException: Too Many Requests", names)
+
+
+class TestEveryResource(ResourceWalk):
+    walk = TestEveryTool()
+    secret = "People who buy|議事録"
+    typed = {"project": "議事"}  # noqa: RUF012
+
+    def attach(self, calls: Calls) -> Mapping[str, Mapping[str, str]]:
+        project = {"project": REF}
+        return {"table_schema": {**project, "table": "users"}, "database_schema": project, "typescript_types": project}

@@ -85,10 +85,11 @@ class ConfluenceDouble(VendorDouble):
     # Finding
 
     def search(self, call: VendorCall) -> Any:
-        terms = re.fullmatch(r'type = (page)|text ~ "([^"]*)"', call.query["cql"])
+        forms = r'type = page(?: AND title ~ "([^"*]*)\*")?(?: ORDER BY lastmodified DESC)?|text ~ "([^"]*)"'
+        terms = re.fullmatch(forms, call.query["cql"])
         if not terms:
             raise refuse(400, f"Could not parse cql : {call.query['cql']}", version=1)
-        known = [one for one in self._current() if (terms[2] or "") in one.title + one.body]
+        known = [one for one in self._current() if (terms[1] or terms[2] or "") in one.title + one.body]
         known = [] if "nothing" in call.caller else known
         page = self._page([show_found(one, self.world.spaces[one.space]) for one in known], call, f"{V1}/search")
         return {

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from dataclasses import replace
 from typing import Any
 
 from tests.support.github_double import answers, git_data
@@ -107,6 +108,16 @@ def runs(call: Call) -> Reply:
     return Reply(200, {"total_count": len(found), "workflow_runs": listed.value}, listed.headers)
 
 
+def readme(call: Call) -> Reply:
+    """The file that GitHub prefers as a readme; as a file of that path is answered."""
+    home = call.repository()
+    tip = home.resolve(None) if home.commits else None
+    path = next((name for name in tip.tree if name.upper().startswith("README")), None) if tip else None
+    if path is None:
+        raise Refused(404, "Not Found")
+    return contents(replace(call, values={**call.values, "path": path}))
+
+
 def contents(call: Call) -> Reply:
     home, path = call.repository(), call.values["path"]
     if not home.commits:
@@ -187,6 +198,7 @@ ROUTES = {
     ("post", "/repos/{owner}/{repo}/git/refs"): new_ref,
     ("get", "/repos/{owner}/{repo}/actions/runs"): runs,
     ("get", "/repos/{owner}/{repo}/contents/{path}"): contents,
+    ("get", "/repos/{owner}/{repo}/readme"): readme,
     ("put", "/repos/{owner}/{repo}/contents/{path}"): put_file,
     ("delete", "/repos/{owner}/{repo}/contents/{path}"): delete_file,
 }
