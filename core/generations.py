@@ -86,6 +86,9 @@ class Generations:
         self._hints: set[UUID] = set()
         self._hint_task: asyncio.Task[None] | None = None
         self._listeners: dict[str, Callable[[str], None]] = {}
+        self._change_listeners: list[Callable[[UUID], None]] = []
+        self._recovery_listeners: list[Callable[[], None]] = []
+        self._has_listened = False
         self._own_channel = f"mcpist_proof_{secrets.token_hex(8)}"
         self._proof = ""
         self._proven = asyncio.Event()
@@ -94,6 +97,14 @@ class Generations:
         """Have `listen` called with what is announced on another channel, over the connection that listens anyway.
         While that is lost, announcements are, too. Call this before :meth:`run`."""
         self._listeners[channel] = listen
+
+    def add_change_listener(self, listen: Callable[[UUID], None]) -> None:
+        """Have `listen` called with every tenant whose generation is found to have been raised."""
+        self._change_listeners.append(listen)
+
+    def add_recovery_listener(self, listen: Callable[[], None]) -> None:
+        """Have `listen` called when announcements on other channels arrive again: those of the time before are lost."""
+        self._recovery_listeners.append(listen)
 
     @property
     def trusted(self) -> bool:
@@ -142,6 +153,8 @@ class Generations:
             if len(self._values) >= MAX_TENANTS:
                 self._values.clear()
             self._values[tenant_id] = generation
+            for listen in self._change_listeners:
+                listen(tenant_id)
         return generation
 
     def is_dropped(self, tenant_id: UUID, version: int) -> bool:
@@ -203,6 +216,10 @@ class Generations:
             self._first_poll.set()
             await self._prove()
             self._listening, self._logged_state = True, ""
+            if self._has_listened:
+                for listen in self._recovery_listeners:
+                    listen()
+            self._has_listened = True
             while True:
                 await self._wait_interval()
         finally:

@@ -54,11 +54,20 @@ MAX_CHANGED = 200
 class PersonalChanges(Change):
     """What has changed of one person's jobs, of all of them or of those with `job_ids`."""
 
-    def __init__(self, tenant_id: UUID, job_ids: frozenset[UUID] | None) -> None:
+    def __init__(
+        self, tenant_id: UUID, job_ids: frozenset[UUID] | None, wake: Callable[[], None] | None = None
+    ) -> None:
         super().__init__()
+        self._wake = wake
         self._tenant_id = tenant_id
         self._job_ids = job_ids
         self._changed: dict[UUID, None] = {}
+
+    def announce(self) -> None:
+        """Wake whoever waits."""
+        super().announce()
+        if self._wake is not None:
+            self._wake()
 
     def note(self, tenant_id: UUID, job_id: UUID) -> None:
         """Note that a job has changed, if it is one of these."""
@@ -108,10 +117,14 @@ class JobEvents:
 
     @contextlib.contextmanager
     def watch_person(
-        self, tenant_id: UUID, user_id: UUID, job_ids: frozenset[UUID] | None = None
+        self,
+        tenant_id: UUID,
+        user_id: UUID,
+        job_ids: frozenset[UUID] | None = None,
+        wake: Callable[[], None] | None = None,
     ) -> Generator[PersonalChanges]:
-        """Watch the jobs of one person, all of them or those with `job_ids`."""
-        changes = PersonalChanges(tenant_id, job_ids)
+        """Watch the jobs of one person, all of them or those with `job_ids`; `wake` is called when one has changed."""
+        changes = PersonalChanges(tenant_id, job_ids, wake)
         self._people.setdefault(user_id, set()).add(changes)
         self._begin()
         try:

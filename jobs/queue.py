@@ -111,10 +111,14 @@ class JobQueue:
         return [read_job(row) for row in rows]
 
     def watch_jobs(
-        self, tenant_id: UUID, user_id: UUID, job_ids: frozenset[UUID] | None = None
+        self,
+        tenant_id: UUID,
+        user_id: UUID,
+        job_ids: frozenset[UUID] | None = None,
+        wake: Callable[[], None] | None = None,
     ) -> AbstractContextManager[PersonalChanges]:
-        """Watch the person's jobs, all of them or those with `job_ids`."""
-        return self._events.watch_person(tenant_id, user_id, job_ids)
+        """Watch the person's jobs, all of them or those with `job_ids`; `wake` is called when one has changed."""
+        return self._events.watch_person(tenant_id, user_id, job_ids, wake)
 
     async def list_jobs(
         self, tenant_id: UUID, user_id: UUID, *, before: UUID | None = None, limit: int = MAX_PAGE

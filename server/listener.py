@@ -18,8 +18,7 @@ from core.http_server.http_limits import HttpLimits
 from core.http_server.server import HttpServer, run_http_server
 from server.workers.worker import ONLY_WORKER, Worker
 
-MAX_CONNECTIONS = 4_096
-MAX_OPEN_FILES = 65_536
+MAX_OPEN_FILES = 262_144
 GC_YOUNG_THRESHOLD = 10_000
 """Containers made before the collector looks at them; at its default of 700 most belong to calls still running."""
 
@@ -32,7 +31,7 @@ async def serve_application(
 ) -> AsyncGenerator[HttpServer]:
     """Serve until the block is left; then accept nothing new and give what runs some seconds."""
     limits = HttpLimits(
-        connections=min(MAX_CONNECTIONS, _raise_open_file_limit() // 2),
+        connections=min(settings.connections, _raise_open_file_limit() // 2),
         connections_per_address=settings.connections_per_address,
     )
     server = HttpServer(app, limits=limits, proxies=TrustedProxies(settings.trusted_proxies))

@@ -337,6 +337,29 @@ class Settings:
         "of `MCPIST_JOBS_OF_TENANT`.",
         0,
     )
+    connections: int = declare_setting(
+        "MCPIST_CONNECTIONS",
+        values.make_integer_parser(16, 100_000),
+        "a whole number from 16 to 100000",
+        "Connections that a worker has open at most, and at most half of the files that it may open. Each takes about "
+        "4 KiB while it rests.",
+        4096,
+    )
+    streams: int = declare_setting(
+        "MCPIST_STREAMS",
+        values.make_integer_parser(0, 100_000),
+        "a whole number from 0 to 100000",
+        "Streams on which a worker tells clients of changes, among its connections; reserve 20 KiB of memory for each, "
+        "so 20 MiB for 1000.",
+        2000,
+    )
+    streams_per_credential: int = declare_setting(
+        "MCPIST_STREAMS_PER_CREDENTIAL",
+        values.make_integer_parser(1, 100_000),
+        "a whole number from 1 to 100000",
+        "Streams that the clients of one credential may have open at a worker.",
+        8,
+    )
     connections_per_address: int = declare_setting(
         "MCPIST_CONNECTIONS_PER_ADDRESS",
         values.make_integer_parser(1, 1_000_000),

@@ -35,6 +35,7 @@ class ObservableMetric:
 OBSERVABLE_METRICS = (
     ObservableMetric("mcpist_accounts", "Connected accounts.", label="status"),
     ObservableMetric("mcpist_accounts_overdue", "Accounts in use that should have been refreshed 10 minutes ago."),
+    ObservableMetric("mcpist_streams", "Open streams on which clients are told of changes."),
     ObservableMetric("mcpist_audit_queue_records", "Audit records that wait to be written."),
     ObservableMetric("mcpist_audit_records", "Audit records written.", "counter"),
     ObservableMetric("mcpist_audit_flush_seconds", "Duration of the newest write of audit records."),

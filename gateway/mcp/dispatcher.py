@@ -38,7 +38,9 @@ from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
-_WAITING_METHODS = frozenset({"tasks/result", "subscriptions/listen"})
+_LISTEN = "subscriptions/listen"
+"""Waits for as long as its stream is open: whoever serves it looks after it."""
+_WAITING_METHODS = frozenset({"tasks/result", _LISTEN})
 MAX_WAIT_SECONDS = 3_600.0
 """How much longer than a call a request may take that only waits: a job runs for an hour at most. It is kept alive on a
 stream meanwhile."""
@@ -118,11 +120,14 @@ class Dispatcher:
                     if method in _WAITING_METHODS:
                         context.deadline += MAX_WAIT_SECONDS
                         receive = request.receive
-                        context.channel = None if stream is None else StreamChannel(stream, message.id)
+                        context.channel = None if stream is None else StreamChannel(stream, message.id, request)
                     if stream is not None and revision.modern and LOG_LEVEL_KEY in message.meta:
                         context.send_log = LogSender(stream, message.meta[LOG_LEVEL_KEY])
-                    with self._watch.watch(context.deadline, receive, stream, context.authority, id):
+                    if method == _LISTEN:
                         result = await handler(context, message.params)
+                    else:
+                        with self._watch.watch(context.deadline, receive, stream, context.authority, id):
+                            result = await handler(context, message.params)
                     if type(result) is not dict:
                         raise TypeError("a handler returns a dict")
                     body = renderer.render(method, result)

@@ -27,7 +27,7 @@ from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
 from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.dispatcher import Dispatcher
-from gateway.mcp.elicitation import Elicitor, create_session_id, has_url_session
+from gateway.mcp.elicitation import Elicitor, create_session_id
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
 from gateway.mcp.exposure import META_VIEW, ToolExposure, parse_exposure, parse_exposure_path
 from gateway.mcp.http_validation import (
@@ -38,10 +38,17 @@ from gateway.mcp.http_validation import (
     check_host,
     check_single,
 )
-from gateway.mcp.interfaces import Admit, Authenticate, CallerCache, IsCurrent, Observe, TaskHandlers, TaskNews
+from gateway.mcp.interfaces import (
+    Admit,
+    Authenticate,
+    CallerCache,
+    ClientStreamServer,
+    IsCurrent,
+    Observe,
+    TaskHandlers,
+)
 from gateway.mcp.jsonrpc import INVALID_REQUEST, JsonRpcMessage, MalformedJsonRpc, is_batch, parse_message
 from gateway.mcp.lifecycle import BuildInstructions
-from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
 from gateway.mcp.request_body import read_body, take_body
 from gateway.mcp.request_context import Handler, ProtocolError
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, ForwardedHeaders, RequestHeaders
@@ -96,8 +103,8 @@ class _CheckedHead(msgspec.Struct, frozen=True, eq=False):
 class McpEndpoint:
     """MCP over Streamable HTTP, both eras, without sessions.
 
-    With `elicitation` clients can be asked to open pages; with `load_connected_modules` too, handshake clients are
-    notified when that is done.
+    With `elicitation` clients can be asked to open pages; with `streams`, handshake clients are told on a stream of
+    theirs when that is done, and of all else that changes.
 
     `callers` are those that were verified lately, by their credential; without it each request is authenticated.
 
@@ -109,7 +116,7 @@ class McpEndpoint:
 
     `create_cancellations` makes what cancels running requests; without it handshake clients cannot cancel any.
 
-    `task_news` tells handshake clients how their tasks stand, and `stop_waiting` has requests answer that wait.
+    `stop_waiting` has requests answer that wait.
 
     `handlers` maps methods such as ``tools/call`` to their handlers, and `task_handlers` those that only one revision
     has; what is advertised follows from them. `instructions` says what a caller's client may put before its model.
@@ -131,12 +138,11 @@ class McpEndpoint:
         is_current: IsCurrent = _is_always_current,
         observe: Observe | None = None,
         elicitation: Elicitor | None = None,
-        load_connected_modules: LoadConnectedModules | None = None,
         callers: CallerCache | None = None,
         turns: FairQueue | None = None,
         create_cancellations: Callable[[CallSupervisor], Cancellations] | None = None,
         task_handlers: TaskHandlers = NO_TASKS,
-        task_news: TaskNews | None = None,
+        streams: ClientStreamServer | None = None,
         stop_waiting: Callable[[], None] = _do_nothing,
     ) -> None:
         self._stop_waiting = stop_waiting
@@ -170,11 +176,7 @@ class McpEndpoint:
             task_handlers,
         )
         self._tells_sessions = elicitation is not None
-        self._notification_streams = (
-            NotificationStreams(elicitation, authenticate, load_connected_modules, task_news)
-            if elicitation and load_connected_modules
-            else None
-        )
+        self._streams = streams
         self._batches = BatchDispatcher(self._dispatcher, settings, admit)
         self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
@@ -184,11 +186,16 @@ class McpEndpoint:
         """Number of calls that are being handled."""
         return len(self._watch)
 
+    @property
+    def open_streams(self) -> int:
+        """Number of streams on which clients are told of changes."""
+        return 0 if self._streams is None else len(self._streams)
+
     def end_streams(self) -> None:
         """Close all notification streams, and let nobody wait for a task any longer: the process stops."""
         self._stop_waiting()
-        if self._notification_streams is not None:
-            self._notification_streams.close()
+        if self._streams is not None:
+            self._streams.close()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Serve one HTTP request (ASGI 3)."""
@@ -208,7 +215,7 @@ class McpEndpoint:
                 request.headers, request.accepts, request.exposure = head.headers, head.accepts, head.exposure
                 caller = self._find_caller(head.caller_key) or await self._verify(request)
             request.caller = caller
-            release = self._admit(caller)
+            request.release = self._admit(caller)
             turn: AnyTurn = FREE_TURN
             try:
                 content = take_body(direct, self._max_body)
@@ -228,7 +235,7 @@ class McpEndpoint:
                 answer = build_error_answer(revision, malformed.id, malformed.error)
             finally:
                 turn.release()
-                release()
+                request.release()
             request.rpc_answer = answer
             if (sending := _send(request, answer)) is not None:
                 await sending
@@ -320,10 +327,8 @@ class McpEndpoint:
             self._check_origin(origin, request)
         if scope["method"] == "POST":
             return True
-        if scope["method"] == "GET" and self._notification_streams is not None and has_url_session(headers):
-            client, receive = self._proxies.get_client_address(scope, headers), request.receive
-            assert receive is not None
-            await self._notification_streams.serve(headers.get_text(b"authorization"), client, receive, request)
+        if scope["method"] == "GET" and self._streams is not None and _opens_stream(headers):
+            await self._streams.serve(request)
         else:
             await _answer_other_method(scope["method"], request)
         return False
@@ -371,9 +376,17 @@ class McpEndpoint:
             await sending
 
 
+def _opens_stream(headers: RequestHeaders) -> bool:
+    """Check whether a GET opens a stream: that of a handshake client, which reads events."""
+    revision = headers.get_text(VERSION_HEADER)
+    return b"text/event-stream" in headers.values.get(b"accept", b"").lower() and (
+        revision is None or (revision in REVISIONS and not REVISIONS[revision].modern)
+    )
+
+
 async def _answer_other_method(method: str, request: TransportContext) -> None:
     if method != "OPTIONS":
-        text = "Send MCP messages with POST; there are no sessions and no streams to open"
+        text = "Send MCP messages with POST; there are no sessions, and GET opens a stream for handshake clients alone"
         raise HttpRefusal(405, text, ALLOW_HEADER)
     if (sending := request.send_whole(204, headers=(ALLOW_HEADER, *cors.PREFLIGHT))) is not None:
         await sending

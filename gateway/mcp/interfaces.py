@@ -1,11 +1,11 @@
 """Interfaces between the transport and the rest of the gateway."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
 
 from core.caller import Caller
 from gateway.mcp.request_context import Handler
+from gateway.mcp.transport_context import TransportContext
 
 # (value of the Authorization header or None, client address) -> caller. Raises gateway.mcp.errors.Unauthenticated or
 # InsufficientScope, core.errors.LimitReached or Unavailable.
@@ -28,23 +28,18 @@ TaskHandlers = Mapping[str, Mapping[str, Handler]]
 """Handlers of a revision's own, by its version: those of its tasks, and its way to call tools as tasks."""
 
 
-class TaskWatch(Protocol):
-    """What is new of the tasks that one client of one person has started."""
+class ClientStreamServer(Protocol):
+    """Streams on which handshake clients are told of changes."""
 
-    async def wait(self, timeout: float) -> bool:
-        """Wait until something may be new, but no longer than `timeout` seconds; return whether it may."""
+    def __len__(self) -> int: ...
+
+    def close(self) -> None:
+        """End every stream: the process stops."""
         ...
 
-    async def take_news(self, caller: Caller) -> Sequence[Mapping[str, Any]]:
-        """Take the tasks (parameters of ``notifications/tasks/status``) that stand otherwise than when told last."""
-        ...
-
-
-class TaskNews(Protocol):
-    """Changes of tasks, for streams that are open for long."""
-
-    def watch(self, caller: Caller) -> AbstractContextManager[TaskWatch]:
-        """Watch the tasks that the caller's client has started for them."""
+    async def serve(self, request: TransportContext) -> None:
+        """Serve the stream that a request opens, until it ends. Raises as :data:`Authenticate` does, before anything
+        was answered."""
         ...
 
 

@@ -16,15 +16,23 @@ _COMPLETIONS_SINCE = "2025-03-26"
 """Completion is older than its capability."""
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
+_SUBSCRIBING_METHODS = frozenset({"resources/subscribe", "subscriptions/listen"})
+
 BuildInstructions = Callable[[Caller, ToolExposure], str]
 """What a client may put before its model, for this caller and exposure of tools ([2025-11-25] Lifecycle; [2026-07-28]
 Discovery)."""
 
 
-def build_capabilities(methods: Collection[str], revision: str) -> dict[str, Any]:
-    """Build the server's capabilities from a revision's handlers; no list is ever announced as changing."""
+def build_capabilities(methods: Collection[str], revision: str, *, has_plain_tools: bool = False) -> dict[str, Any]:
+    """Build the server's capabilities from a revision's handlers. Clients are told of changed lists where there is a
+    way to subscribe to anything; the three meta-tools never change."""
     groups = sorted({method.partition("/")[0] for method in methods} & {"tools", "resources", "prompts"})
-    capabilities: dict[str, Any] = {group: {"listChanged": False} for group in groups}
+    can_subscribe = not _SUBSCRIBING_METHODS.isdisjoint(methods)
+    capabilities: dict[str, Any] = {
+        group: {"listChanged": can_subscribe and (has_plain_tools or group != "tools")} for group in groups
+    }
+    if "resources" in capabilities and can_subscribe:
+        capabilities["resources"]["subscribe"] = True
     if "completion/complete" in methods and revision >= _COMPLETIONS_SINCE:
         capabilities["completions"] = {}
     if REVISIONS[revision].modern:  # a request asks for the messages of its tool, without a method of the revision
@@ -49,10 +57,14 @@ class LifecycleMethods:
     ) -> None:
         self._instructions = instructions
         self._renderers = renderers
-        self._capabilities = {name: {"capabilities": build_capabilities(methods[name], name)} for name in REVISIONS}
-        self._initialize_results = {
-            name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._capabilities[name]}
+        self._capabilities = {
+            (name, plain): {"capabilities": build_capabilities(methods[name], name, has_plain_tools=plain)}
             for name in REVISIONS
+            for plain in (False, True)
+        }
+        self._initialize_results = {
+            (name, plain): {"protocolVersion": name, "serverInfo": build_server_info(version, name), **capabilities}
+            for (name, plain), capabilities in self._capabilities.items()
         }
 
     def answer(self, revision: Revision, method: str, params: Params, caller: Caller, exposure: ToolExposure) -> bytes:
@@ -61,16 +73,16 @@ class LifecycleMethods:
         Raises:
             ProtocolError: -32602 an `initialize` that asks for no version.
         """
-        renderer = self._renderers[revision.version]
+        renderer, key = self._renderers[revision.version], (revision.version, exposure.has_plain_tools)
         if method == "ping":
             return renderer.render(method, {})
         if method == "initialize":
             if not isinstance(params.get("protocolVersion"), str):
                 raise ProtocolError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
             return renderer.render(
-                method, self._initialize_results[revision.version] | self._build_instructions_field(caller, exposure)
+                method, self._initialize_results[key] | self._build_instructions_field(caller, exposure)
             )
-        discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities[revision.version]}
+        discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities[key]}
         return renderer.render(method, discovery | self._build_instructions_field(caller, exposure))
 
     def _build_instructions_field(self, caller: Caller, exposure: ToolExposure) -> dict[str, str]:

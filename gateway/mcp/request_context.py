@@ -95,6 +95,22 @@ class Channel(Protocol):
     """Open answer of a request that waits: a way for notifications before its response. `request_id` is that of the
     JSON-RPC request, as JSON."""
 
+    def authenticate(self) -> Awaitable[Caller]:
+        """Verify the caller anew; raises as :data:`gateway.mcp.interfaces.Authenticate` does."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send events, or a comment; whoever writes for long watches whether the client reads."""
+        ...
+
+    async def receive(self) -> Any:
+        """Wait for what the client does next (ASGI)."""
+        ...
+
+    def leave_place(self) -> None:
+        """Count no longer among what its caller has running: it waits, and others may work."""
+        ...
+
     @property
     def request_id(self) -> bytes: ...
 

@@ -56,7 +56,7 @@ class Revision:
     addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides;
     `has_url_elicitation` whether a call may have the person behind the client open a page, `structured` whether a
     result has a structured part; `task_methods` are its methods for tasks, by the core of the protocol or by the
-    extension, and to listen for their changes."""
+    extension, and `subscription_methods` those to be told of changes."""
 
     version: str
     modern: bool
@@ -70,10 +70,12 @@ class Revision:
     has_url_elicitation: bool = False
     structured: bool = True
     task_methods: frozenset[str] = frozenset()
+    subscription_methods: frozenset[str] = frozenset()
 
     def has_method(self, method: str) -> bool:
         """Check whether this revision has the method."""
-        return method in self.lifecycle_methods or method in _SHARED or method in self.task_methods
+        own = (self.lifecycle_methods, _SHARED, self.task_methods, self.subscription_methods)
+        return any(method in methods for methods in own)
 
 
 def _keep_tool_fields(fields: frozenset[str]) -> ResultTransform:
@@ -167,6 +169,7 @@ def _keep_structured_objects(result: Result) -> Result:
 
 
 _LEGACY_METHODS = frozenset({"initialize", "ping"})
+_LEGACY_SUBSCRIPTIONS = frozenset({"resources/subscribe", "resources/unsubscribe"})
 _LEGACY_STATUSES = {-32700: 400, -32600: 400, UNSUPPORTED_VERSION: 400}
 _MODERN_STATUSES = {
     -32700: 400,
@@ -188,6 +191,7 @@ def _build_legacy_revision(
         batch=batch,
         null_id=null_id,
         lifecycle_methods=_LEGACY_METHODS,
+        subscription_methods=_LEGACY_SUBSCRIPTIONS,
         http_statuses=_LEGACY_STATUSES,
         error_codes={},
         transforms=shapes,
@@ -208,7 +212,8 @@ REVISIONS: Mapping[str, Revision] = {
             error_codes={RESOURCE_NOT_FOUND: -32602},
             transforms={"tools/list": _drop_tool_fields("execution")},
             has_url_elicitation=True,
-            task_methods=frozenset({"tasks/get", "tasks/update", "tasks/cancel", "subscriptions/listen"}),
+            task_methods=frozenset({"tasks/get", "tasks/update", "tasks/cancel"}),
+            subscription_methods=frozenset({"subscriptions/listen"}),
         ),
         _build_legacy_revision(
             "2025-11-25",

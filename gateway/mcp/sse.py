@@ -2,8 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, get_args
 
 import msgspec
 import orjson
@@ -77,6 +77,10 @@ class EventStream:
         except TimeoutError:
             raise ClientDisconnected from None
 
+    async def write(self, data: bytes) -> None:
+        """Send events, or a comment."""
+        await self._send(data)
+
     async def ping(self) -> None:
         """Send a comment, so that no proxy takes the connection for dead."""
         await self._send(b": keep-alive\n\n")
@@ -124,11 +128,38 @@ class EventStream:
         await self._reply.send_chunk(data)
 
 
+class WaitingRequest(Protocol):
+    """What a request that waits needs of its transport."""
+
+    @property
+    def receive(self) -> Callable[[], Awaitable[Any]] | None: ...
+    def authenticate(self) -> Awaitable[Any]: ...
+    def leave_place(self) -> None: ...
+
+
 class StreamChannel(msgspec.Struct, frozen=True, eq=False):
     """Implements :class:`gateway.mcp.request_context.Channel` on the stream of one request."""
 
     stream: EventStream
     request_id: bytes
+    transport: "WaitingRequest"
+
+    def authenticate(self) -> Awaitable[Any]:
+        """Verify the caller anew."""
+        return self.transport.authenticate()
+
+    async def write(self, data: bytes) -> None:
+        """Send events, or a comment."""
+        await self.stream.write(data)
+
+    async def receive(self) -> Any:
+        """Wait for what the client does next (ASGI)."""
+        assert self.transport.receive is not None
+        return await self.transport.receive()
+
+    def leave_place(self) -> None:
+        """Count no longer among what its caller has running."""
+        self.transport.leave_place()
 
     async def send(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification before the response.

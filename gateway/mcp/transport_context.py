@@ -19,13 +19,18 @@ from gateway.mcp.revisions import JsonRpcAnswer, Revision
 NO_HEADERS = RequestHeaders(())
 
 
+def _do_nothing() -> None:
+    pass
+
+
 class TransportContext(ResponseWriter, eq=False, kw_only=True):
     """Transport side of a message, and its answer. It implements :class:`gateway.mcp.interfaces.Observation`.
 
     `verify` authenticates its caller. `receive` is None for a member of an array, whose client is waited for with the
     array; `batched` forces its revision. `turn` is its turn to be worked on.
 
-    `changes` counts what the message's handler may have changed.
+    `changes` counts what the message's handler may have changed. `release` gives back the caller's place among what
+    runs at once.
     """
 
     scope: dict[str, Any]
@@ -43,12 +48,19 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
     rpc_answer: JsonRpcAnswer | None = None
     turn: AnyTurn = FREE_TURN
     exposure: ToolExposure = META_VIEW
+    release: Callable[[], None] = _do_nothing
 
     def get_authorization(self) -> str | None:
         """Return the value of the Authorization header. Where the head was known, its headers are without it."""
         if self.direct is not None and (value := self.direct.get_secret(b"authorization")) is not None:
             return decode_value(value)
         return self.headers.get_text(b"authorization")
+
+    def leave_place(self) -> None:
+        """Count no longer among what the caller has running."""
+        release, self.release = self.release, _do_nothing
+        release()
+        self.turn.release()
 
     def find_subject(self) -> Secret:
         """Return the credential behind the scheme of the Authorization header, which authentication has found to be

@@ -49,10 +49,10 @@ class OwnJobs:
         return not (request.authority.ended or self._is_stopping)
 
     def watch(
-        self, caller: Caller, job_ids: frozenset[UUID] | None = None
+        self, caller: Caller, job_ids: frozenset[UUID] | None = None, wake: Callable[[], None] | None = None
     ) -> contextlib.AbstractContextManager[PersonalChanges]:
-        """Watch the caller's jobs, all of them or those with `job_ids`."""
-        return self._queue.watch_jobs(caller.tenant_id, caller.user_id, job_ids)
+        """Watch the caller's jobs, all of them or those with `job_ids`; `wake` is called when one has changed."""
+        return self._queue.watch_jobs(caller.tenant_id, caller.user_id, job_ids, wake)
 
     async def find_all(self, caller: Caller, job_ids: Collection[UUID]) -> Sequence[Job]:
         """Find those of the caller's jobs that have one of these ids."""

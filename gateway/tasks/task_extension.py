@@ -59,8 +59,11 @@ class TaskExtension:
             "tasks/get": self._get_task,
             "tasks/update": self._update_task,
             "tasks/cancel": self._cancel_task,
-            "subscriptions/listen": TaskSubscriptions(self._jobs, self._describe, _require_extension).listen,
         }
+
+    def create_subscriptions(self) -> TaskSubscriptions:
+        """Create what tells of tasks on the streams of clients that ask for it."""
+        return TaskSubscriptions(self._jobs, self._describe, _require_extension)
 
     def _handle_call(self, request: RequestContext, params: Params) -> Any:
         if "extensions" in params["_meta"][CAPABILITIES_KEY] and _declares_extension(params):

@@ -57,7 +57,14 @@ from gateway.results.module import build_results_module
 from gateway.results.store import ResultStore
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
-from gateway.streams.resource_changes import ResourceAnnouncer
+from gateway.streams.client_streams import ClientStreams, StreamWatches
+from gateway.streams.list_changes import ListWatch
+from gateway.streams.listening import ListenMethod
+from gateway.streams.resource_changes import RESOURCE_CHANNEL, ResourceAnnouncer
+from gateway.streams.resource_subscriptions import SUBSCRIPTION_CHANNEL, ResourceSubscriptionStore
+from gateway.streams.resource_updates import ResourceWatch
+from gateway.streams.stream_hub import StreamHub
+from gateway.streams.subscribing import SubscriptionMethods
 from gateway.tasks.core_tasks import CoreTasks
 from gateway.tasks.job_execution import CallJobHandler
 from gateway.tasks.job_starter import BATCH, CALL, DeferredWork, JobStarter
@@ -100,6 +107,7 @@ RESERVE = 5.0, 20, 4
 """What a caller may send of `RESERVED_METHODS` to each process when all else is refused: messages a second, in a burst,
 and at once."""
 SWEEP_RESULTS_SECONDS = 600.0
+SWEEP_SUBSCRIPTIONS_SECONDS = 3_600.0
 
 
 async def verify_no_mandate(reference: MandateReference) -> CredentialRefusal:
@@ -259,7 +267,14 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
     plain_tools = PlainTools(dependencies.catalogue, built_in)
     meta_tools = MetaTools(sieve, runner, vendors, results, starter, plain_tools)
+    elicitor = Elicitor(dependencies.deployment.digest_key)
+    extension = TaskExtension(jobs, meta_tools.call_tool, starter.answer)
+    watches = _build_stream_watches(dependencies, sieve, plain_tools, authenticate)
+    subscriptions = ResourceSubscriptionStore(dependencies.database, get_utc_now)
+    start(PeriodicTask("removing expired subscriptions", subscriptions.sweep, SWEEP_SUBSCRIPTIONS_SECONDS).run())
     handlers = {
+        **SubscriptionMethods(sieve, runner, subscriptions).get_handlers(),
+        **ListenMethod(watches, runner, extension.create_subscriptions()).get_handlers(),
         **meta_tools.get_handlers(),
         **ResourceMethods(sieve, runner).get_handlers(),
         **PromptMethods(sieve, runner).get_handlers(),
@@ -275,18 +290,17 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         admit_reserved=_build_admission(CallerLimits(*RESERVE, clock=time.monotonic), metrics),
         is_current=authenticate.is_current,
         observe=observers.on_http_answer,
-        elicitation=Elicitor(dependencies.deployment.digest_key),
-        load_connected_modules=vendors.list_connected_modules,
+        elicitation=elicitor,
         callers=authenticate,
         turns=_create_turns(dependencies.settings, metrics),
         create_cancellations=lambda calls: _create_cancellations(dependencies, calls),
         task_handlers={
             "2025-11-25": wrap_handlers(CoreTasks(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
-            "2026-07-28": wrap_handlers(
-                TaskExtension(jobs, meta_tools.call_tool, starter.answer).get_handlers(), dependencies.traces
-            ),
+            "2026-07-28": wrap_handlers(extension.get_handlers(), dependencies.traces),
         },
-        task_news=CoreTaskNews(jobs),
+        streams=ClientStreams(
+            watches, subscriptions, elicitor, vendors.list_connected_modules, CoreTaskNews(jobs).watch
+        ),
         stop_waiting=jobs.stop_waiting,
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
@@ -316,6 +330,25 @@ def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTool
         max_seconds=MAX_RUN_SECONDS - JOB_MARGIN_SECONDS,
     )
     return dict.fromkeys((CALL, BATCH), handler)
+
+
+def _build_stream_watches(
+    dependencies: _GatewayDependencies, sieve: Sieve, plain_tools: PlainTools, authenticate: CallerAuthenticator
+) -> StreamWatches:
+    generations, settings = dependencies.generations, dependencies.settings
+    hub = StreamHub(
+        authenticate.is_current,
+        max_streams=settings.streams,
+        max_per_credential=settings.streams_per_credential,
+        touch=generations.current,
+    )
+    resources = ResourceWatch(hub)
+    generations.add_change_listener(hub.wake_tenant)
+    generations.add_recovery_listener(resources.hear_again)
+    generations.add_listener(RESOURCE_CHANNEL, resources.hear_change)
+    generations.add_listener(SUBSCRIPTION_CHANNEL, resources.hear_subscription)
+    dependencies.metrics.register_observable("mcpist_streams", lambda: len(hub))
+    return StreamWatches(hub, ListWatch(sieve, plain_tools), resources, sieve)
 
 
 def _create_cancellations(dependencies: _GatewayDependencies, calls: CallSupervisor) -> Cancellations:

@@ -32,6 +32,8 @@ EXTRA_POLICIES = {
     ("vault.credentials", "owner_finds_rejected"): ("r", ("mcpist_owner",)),
     # What results.sweep removes, and what goes with an account.
     ("results.results", "owner_removes_results"): ("*", ("mcpist_owner",)),
+    # What core.sweep_resource_subscriptions removes.
+    ("core.resource_subscriptions", "owner_sweeps_subscriptions"): ("*", ("mcpist_owner",)),
     # Before a tenant is known, each on one key.
     ("core.tenants", "broker_looks_up_by_slug"): ("r", ("mcpist_broker",)),
     ("core.tenants", "lookup_by_tenants"): ("r", ("mcpist_broker",)),

@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.mcp.notification_stream import MAX_STREAMS_PER_CREDENTIAL
 from tests.path.shop_app import ShopApp, people
 from tests.support.product import ACTOR, Node, Person
 
@@ -26,6 +25,14 @@ class Stream:
     opened: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
+    reading: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.reading.set()
+
+    def stall(self) -> None:
+        """Read no more."""
+        self.reading.clear()
 
     async def receive(self) -> dict[str, Any]:
         await self.leaving.wait()
@@ -35,15 +42,20 @@ class Stream:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             return
+        await self.reading.wait()
         self.sent.append(message["body"])
         self.opened.set()
         if not message.get("more_body"):
             self.over.set()
 
     @property
-    def told(self) -> list[str]:
+    def messages(self) -> list[dict[str, Any]]:
         lines = [line[6:] for line in b"".join(self.sent).splitlines() if line.startswith(b"data: ")]
-        return [orjson.loads(line)["params"]["elicitationId"] for line in lines]
+        return [orjson.loads(line) for line in lines]
+
+    @property
+    def told(self) -> list[str]:
+        return [one["params"]["elicitationId"] for one in self.messages if "elicitationId" in one["params"]]
 
 
 def scope(token: str, **headers: str) -> dict[str, Any]:
@@ -54,10 +66,13 @@ def scope(token: str, **headers: str) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def listening(node: Node, token: str, headers: dict[str, str] | None = None) -> AsyncIterator[Stream]:
+async def listening(
+    node: Node, token: str, headers: dict[str, str] | None = None, *, query: bytes = b""
+) -> AsyncIterator[Stream]:
     stream = Stream()
     given = SESSION if headers is None else headers
-    task = asyncio.ensure_future(node.gateway.app(scope(token, **given), stream.receive, stream.send))
+    asked = scope(token, **given) | {"query_string": query}
+    task = asyncio.ensure_future(node.gateway.app(asked, stream.receive, stream.send))
     try:
         async with asyncio.timeout(10):
             await stream.opened.wait()
@@ -104,8 +119,8 @@ async def test_streams_end_when_the_process_stops(app: ShopApp) -> None:
 
 async def test_no_stream_stays_open_for_longer_than_it_may(app: ShopApp, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client opens the next one by itself."""
-    monkeypatch.setattr("gateway.mcp.notification_stream.POLL_SECONDS", 0.02)
-    monkeypatch.setattr("gateway.mcp.notification_stream.MAX_STREAM_SECONDS", 0.1)
+    monkeypatch.setattr("gateway.streams.stream_hub.TICK_SECONDS", 0.02)
+    monkeypatch.setattr("gateway.streams.client_streams.MAX_STREAM_SECONDS", 0.1)
     ada, _ = await people(app)
     async with listening(app.node, ada.token) as stream:
         async with asyncio.timeout(10):
@@ -115,8 +130,17 @@ async def test_no_stream_stays_open_for_longer_than_it_may(app: ShopApp, monkeyp
         assert again.status == 200
 
 
-@pytest.mark.parametrize("headers", [{}, {"mcp-session-id": "another-server-s"}], ids=["no session", "not ours"])
-async def test_other_clients_find_no_stream(app: ShopApp, headers: dict[str, str]) -> None:
+async def test_every_handshake_client_finds_a_stream(app: ShopApp) -> None:
+    ada, _ = await people(app)
+    for headers in ({}, {"mcp-session-id": "another-server-s"}, {"mcp-protocol-version": "2025-03-26"}):
+        async with listening(app.node, ada.token, headers) as stream:
+            assert stream.status == 200
+
+
+@pytest.mark.parametrize(
+    "headers", [{"mcp-protocol-version": "2026-07-28"}, {"mcp-protocol-version": "x"}, {"accept": "text/html"}]
+)
+async def test_others_find_none(app: ShopApp, headers: dict[str, str]) -> None:
     ada, _ = await people(app)
     async with listening(app.node, ada.token, headers) as stream:
         assert stream.status == 405
@@ -128,10 +152,13 @@ async def test_without_a_credential_there_is_none(app: ShopApp) -> None:
         assert stream.status == 401
 
 
-async def test_all_together_are_bounded(app: ShopApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.mcp.notification_stream.MAX_STREAMS", 1)
+async def test_all_together_are_bounded(app: ShopApp) -> None:
     ada, eve = await people(app)
-    async with listening(app.node, ada.token), listening(app.node, eve.token) as second:
+    async with (
+        app.product.gateway(streams=1) as node,
+        listening(node, ada.token),
+        listening(node, eve.token) as second,
+    ):
         assert second.status == 429
 
 
@@ -139,7 +166,7 @@ async def test_all_together_are_bounded(app: ShopApp, monkeypatch: pytest.Monkey
 async def test_one_credential_has_so_many_and_no_more(app: ShopApp) -> None:
     ada, eve = await people(app)
     async with contextlib.AsyncExitStack() as stack:
-        for _ in range(MAX_STREAMS_PER_CREDENTIAL):
+        for _ in range(8):
             assert (await stack.enter_async_context(listening(app.node, ada.token))).status == 200
         assert (await stack.enter_async_context(listening(app.node, ada.token))).status == 429
         assert (await stack.enter_async_context(listening(app.node, eve.token))).status == 200

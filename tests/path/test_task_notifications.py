@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.mcp import sse
-from gateway.tasks.task_subscriptions import MAX_TASKS, SUBSCRIPTION_KEY
+from gateway.streams.listening import SUBSCRIPTION_KEY
+from gateway.tasks.task_subscriptions import MAX_TASKS
 from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of, open_task_app
 from tests.path.test_core_tasks import MADE_UP, id_of
 from tests.path.test_listening import SESSION, Stream, listening
@@ -110,18 +110,11 @@ async def test_wrong_filters_are_refused(app: TaskApp) -> None:
         assert answer.message["error"]["code"] == -32601
 
 
-async def test_other_notifications_are_not_there(app: TaskApp) -> None:
-    params = {"notifications": {"toolsListChanged": True, "resourceSubscriptions": ["x"]}}
-    answer = await app.node.post(app.ada.token, "subscriptions/listen", params, revision=MODERN)
-    assert answer.messages[0]["params"]["notifications"] == {}
-    assert len(answer.messages) == 2
-
-
 async def test_a_subscription_ends_with_its_credential_and_its_process(app: TaskApp) -> None:
     task_id = (await app.start_modern("build")).result["taskId"]
     other = await app.product.with_token(app.ada)
     revoked, kept = listen(app, task_id, person=other), listen(app, task_id)
-    await within(5, lambda: _is(app.other.gateway.endpoint.running == 2))
+    await within(5, lambda: _is(app.other.gateway.endpoint.open_streams == 2))
     await revoke_token(app.product, other)
     assert (await asyncio.wait_for(revoked, 10)).message["result"]["resultType"] == "complete"
     assert not kept.done()
@@ -150,7 +143,7 @@ class Stalled(Stream):
 
 
 async def test_who_does_not_read_is_left(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "FINISH_TIMEOUT", 0.2)
+    monkeypatch.setattr("gateway.streams.stream_hub.STALL_SECONDS", 0.2)
     task_id = (await app.start_modern("build")).result["taskId"]
     params = {"notifications": {"taskIds": [task_id]}} | DECLARED
     head = headers_for(MODERN, "subscriptions/listen") | bearer(app.ada.token) | {"host": "127.0.0.1:8080"}
@@ -158,7 +151,7 @@ async def test_who_does_not_read_is_left(app: TaskApp, monkeypatch: pytest.Monke
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": fields, "client": ("127.0.0.1", 5)}
     client = Stalled(orjson.dumps(envelope(MODERN, "subscriptions/listen", params)))
     await asyncio.wait_for(app.node.gateway.app(scope, client.receive, client.send), 5)
-    assert app.node.gateway.endpoint.running == 0
+    assert app.node.gateway.endpoint.open_streams == 0
 
 
 # --- 2025-11-25 -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from gateway.mcp.notification_stream import MAX_STREAMS_PER_CREDENTIAL
+from core.config.settings import Settings
 from tests.process.hostile import (
     DEEP,
     MEBIBYTE,
@@ -66,7 +66,7 @@ class AttackedDeployment:
 
     async def people(self) -> list[Person]:
         """As many credentials as 500 streams take, made once."""
-        while len(self.crowd) < -(-CLIENTS // MAX_STREAMS_PER_CREDENTIAL):
+        while len(self.crowd) < -(-CLIENTS // Settings.streams_per_credential):
             self.crowd.append(await self.split.product.with_token(self.ada))
         return self.crowd
 

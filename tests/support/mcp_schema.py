@@ -32,6 +32,8 @@ RESULTS = {
     "tasks/cancel": "CancelTaskResult",
     "tasks/update": "UpdateTaskResult",
     "subscriptions/listen": "SubscriptionsListenResult",
+    "resources/subscribe": "EmptyResult",
+    "resources/unsubscribe": "EmptyResult",
 }
 LISTED = {"tools": "Tool", "resources": "Resource", "resourceTemplates": "ResourceTemplate", "prompts": "Prompt"}
 TASKS_EXTENSION = "ext-tasks.draft"
@@ -40,6 +42,10 @@ NOTIFICATIONS = {
     "notifications/progress": "ProgressNotification",
     "notifications/message": "LoggingMessageNotification",
     "notifications/tasks/status": "TaskStatusNotification",
+    "notifications/resources/updated": "ResourceUpdatedNotification",
+    "notifications/resources/list_changed": "ResourceListChangedNotification",
+    "notifications/prompts/list_changed": "PromptListChangedNotification",
+    "notifications/tools/list_changed": "ToolListChangedNotification",
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
 }
 SPECIAL_ERRORS = {
