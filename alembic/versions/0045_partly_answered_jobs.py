@@ -8,7 +8,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0045"
-down_revision = "0042"
+down_revision = "0044"
 branch_labels = None
 depends_on = None
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
+import aiohttp
 from conformance_fixture import MODULE
 from conformance_fixture.changes import ACCESS_VARIABLE
 
@@ -80,13 +81,25 @@ async def running_conformance_deployment(site: Path) -> AsyncGenerator[Conforman
         assert server.stdout is not None
         try:
             ready = read_ready(await server.stdout.readline())
-            api_url = ready["mcp_url"].removesuffix("mcp") + "api/v1/"
             scopes = ("--scope", "admin:read", "--scope", "admin:write")
-            admin = await command(home, port, "token", "create", "--name", "changes", *scopes)
-            access.write_text(json.dumps({"api_url": api_url, "token": admin["token"]}))
+            admin = (await command(home, port, "token", "create", "--name", "changes", *scopes))["token"]
+            permissions_url = await _permit_module_alone(ready["mcp_url"].removesuffix("mcp") + "api/v1/", admin)
+            access.write_text(json.dumps({"permissions_url": permissions_url, "token": admin}))
             await command(home, port, "service", "enable", MODULE.name, **variables)
             yield ConformanceDeployment(home, port, f"{ready['mcp_url']}/plain/{MODULE.name}", ready["api_token"])
         finally:
             server.send_signal(signal.SIGTERM)
             async with asyncio.timeout(START_SECONDS):
                 await server.wait()
+
+
+async def _permit_module_alone(api_url: str, token: str) -> str:
+    """Give the person's role the module alone, whose resources the scenarios take for all that there are; where the
+    permissions of that role are."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with aiohttp.ClientSession(headers=headers, raise_for_status=True) as client:
+        async with client.get(f"{api_url}roles") as answer:
+            role = next(one for one in (await answer.json())["items"] if "*" in one["allow"])
+        url = f"{api_url}roles/{role['id']}/permissions"
+        async with client.put(url, json={"allow": [f"{MODULE.name}.*"], "deny": []}):
+            return url

@@ -47,9 +47,9 @@ class Oracle:
     current: Any = None
     sdk: Client = field(init=False)
 
-    async def find_differences(self, requests: Iterable[bytes]) -> AsyncIterator[str]:
-        """Find the requests that the two answer differently, each once, and the known differences that are none."""
-        unseen = dict(KNOWN)
+    async def find_differences(self, revision: str, requests: Iterable[bytes]) -> AsyncIterator[str]:
+        """Find the requests that the two answer differently, and the listed differences that are none."""
+        unseen = dict(KNOWN[revision])
         for head, body in dict.fromkeys(map(_parse_request, requests)):
             message = _parse_message(body)
             if message is None or message.get("method") in LEFT_OUT or _is_on_a_task(message):
@@ -60,10 +60,12 @@ class Oracle:
             case = _name_difference(message, dict(head), ours, theirs)
             if case is None:
                 continue
-            if case in KNOWN:
+            if case in KNOWN[revision]:
                 unseen.pop(case, None)
             else:
                 yield f"{case}: ours {str(ours)[:600]}, the SDK's {str(theirs)[:600]}"
+        for case, reason in unseen.items():
+            yield f"{case}: listed, and no difference any more ({reason})"
 
     async def _ask_ours(self, headers: list[tuple[str, str]], body: bytes) -> Reply:
         async with self.session.post(self.deployment.mcp_url, data=body, headers=headers) as answer:

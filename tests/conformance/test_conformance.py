@@ -82,7 +82,7 @@ async def test_what_a_revision_requires_passes(runs: ToolRuns, revision: str) ->
 async def test_the_sdk_answers_every_message_alike(runs: ToolRuns, revision: str) -> None:
     requests = (await runs.get(revision)).requests
     async with oracle_of(runs.deployment) as oracle:
-        differences = [one async for one in oracle.find_differences(requests)]
+        differences = [one async for one in oracle.find_differences(revision, requests)]
     assert not differences, "\n" + "\n".join(differences)
 
 

@@ -13,7 +13,7 @@ from conformance_fixture.samples import READ, READS, WRITE, WRITES
 from modules.kit import ContentResult, Context, PromptMessages, build_user_prompt, prompt, tool
 
 ACCESS_VARIABLE = "CONFORMANCE_ACCESS"
-"""Names the file with `api_url` and `token` of an administrator."""
+"""Names the file with `permissions_url`, that of the client's role, and `token`, an administrator's."""
 
 
 @tool(hints=READS, scopes=READ)
@@ -43,12 +43,11 @@ async def trigger_prompt_change(context: Context) -> ContentResult:
 async def _toggle(permission: str) -> str:
     access = json.loads(Path(os.environ[ACCESS_VARIABLE]).read_text("utf-8"))
     headers = {"Authorization": f"Bearer {access['token']}"}
-    async with aiohttp.ClientSession(access["api_url"], headers=headers, raise_for_status=True) as client:
-        async with client.get("roles") as answer:
-            role = next(one for one in (await answer.json())["items"] if "*" in one["allow"])
-        is_denied = permission in role["deny"]
+    async with aiohttp.ClientSession(headers=headers, raise_for_status=True) as client:
+        async with client.get(access["permissions_url"].removesuffix("/permissions")) as answer:
+            is_denied = permission in (await answer.json())["deny"]
         change: dict[str, Any] = {"remove" if is_denied else "add": {"deny": [permission]}}
-        async with client.patch(f"roles/{role['id']}/permissions", json=change):
+        async with client.patch(access["permissions_url"], json=change):
             return "back" if is_denied else "gone"
 
 
