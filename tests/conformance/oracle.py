@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolResult,
     CompleteResult,
+    EmptyResult,
     GetPromptResult,
     InputRequiredResult,
     ListPromptsResult,
@@ -118,6 +119,8 @@ def _build_server(oracle: Oracle) -> Server[Any]:
         on_list_resources=oracle.answer(ListResourcesResult),
         on_list_resource_templates=oracle.answer(ListResourceTemplatesResult),
         on_read_resource=oracle.answer(ReadResourceResult),
+        on_subscribe_resource=oracle.answer(EmptyResult),
+        on_unsubscribe_resource=oracle.answer(EmptyResult),
         on_list_prompts=oracle.answer(ListPromptsResult),
         on_get_prompt=oracle.answer(GetPromptResult),
         on_completion=oracle.answer(CompleteResult),
