@@ -66,6 +66,7 @@ async def runs(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ToolRu
         yield ToolRuns(deployment, tmp_path_factory.mktemp("runs"))
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("revision", EXPECTED_FAILURES)
 async def test_what_a_revision_requires_passes(runs: ToolRuns, revision: str) -> None:
@@ -77,6 +78,7 @@ async def test_what_a_revision_requires_passes(runs: ToolRuns, revision: str) ->
     assert not problems, "\n" + "\n".join(problems)
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("revision", EXPECTED_FAILURES)
 async def test_the_sdk_answers_every_message_alike(runs: ToolRuns, revision: str) -> None:
