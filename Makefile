@@ -55,7 +55,7 @@ check-imports: setup
 	.venv/bin/lint-imports
 
 check-dependencies: setup
-	.venv/bin/deptry core broker admin_ui gateway jobs modules server cli alembic
+	.venv/bin/deptry core broker admin_ui gateway jobs modules search server cli alembic
 
 check-rules: setup
 	.venv/bin/pytest -q tests/lint tests/mutation

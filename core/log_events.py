@@ -10,7 +10,8 @@ from typing import Any
 
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGES = tuple(
-    f"{_ROOT / name}/" for name in ("admin_ui", "broker", "cli", "core", "gateway", "jobs", "modules", "server")
+    f"{_ROOT / name}/"
+    for name in ("admin_ui", "broker", "cli", "core", "gateway", "jobs", "modules", "search", "server")
 )
 _LIBRARIES = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from admin_ui.api.installed_modules import InstalledModule, ModuleSettingValues
 from core.bilingual_text import BilingualText
 from core.module_manifest import ModuleManifest
-from server.tool_catalogue import load_translations
+from server.tool_translations import load_translations
 
 if TYPE_CHECKING:  # a quarter of a second of import, which a command that lists roles does without
     from gateway.catalogue import Catalogue

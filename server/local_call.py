@@ -35,6 +35,7 @@ from gateway.vendor_connections import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN
 from server.operator_context import OperatorContext
 from server.role_database import GATEWAY_ROLE, open_role_database
+from server.tool_translations import load_translations
 from server.wiring.broker import open_broker_runtime
 from server.wiring.gateway import open_vendor_sessions
 
@@ -123,7 +124,7 @@ async def open_local_caller(
         vendors = VendorConnections(
             zone.broker, generations, LeaseCache(zone.broker, generations, links), sessions, links
         )
-        sieve = Sieve(catalogue)
+        sieve = Sieve(catalogue, load_translations=load_translations)
         runner = ToolRunner(
             sieve,
             database,

@@ -2,21 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from admin_ui.api.tool_catalogue import LocalizedText, ModelView, ModuleDescription, ToolDescription, ToolSchemas
 from core.bilingual_text import BilingualText
 from core.permissions import Policy
+from server.tool_translations import load_translations
 
 if TYPE_CHECKING:  # a quarter of a second of import, which a command that lists roles does without
     from gateway.catalogue import Catalogue, CatalogueTool
     from gateway.sieve.sieve import Sieve
     from modules.kit import Module
-
-TRANSLATIONS = Path(__file__).parent / "tool_titles.ja.json"
 
 
 class InstalledToolCatalogue:
@@ -67,11 +63,6 @@ class InstalledToolCatalogue:
             build_definitions(view, has_tasks=True)["tools"],
             {name: list(module.schemas.values()) for name, module in view.modules.items()},
         )
-
-
-def load_translations() -> Mapping[str, Mapping[str, Any]]:
-    """Load the Japanese titles of the modules that come with MCPist, by module."""
-    return orjson.loads(TRANSLATIONS.read_bytes())
 
 
 def load_module_titles(catalogue: "Catalogue") -> Mapping[str, BilingualText]:

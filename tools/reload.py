@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("admin_ui", "alembic", "broker", "cli", "core", "gateway", "jobs", "modules", "server")
+FOLDERS = ("admin_ui", "alembic", "broker", "cli", "core", "gateway", "jobs", "modules", "search", "server")
 SUFFIXES = frozenset({".css", ".html", ".json", ".py", ".sql", ".toml"})
 """Of the files that the wheel takes, too."""
 NOT_LOOKED_AT = frozenset({"__pycache__", "console", "console_dist", "node_modules"})

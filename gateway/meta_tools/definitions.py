@@ -20,8 +20,8 @@ read a module's schemas with get_module_schema, run its tools with call, or seve
 Modules:
 """
 _PLAIN_INSTRUCTIONS = "MCPist gives you tools for the user's own services and data: "
-_SCHEMA = """Schemas of the tools you can use. Read a module's once, then call. Without `module`: what each \
-is for.
+_SCHEMA = """Schemas of the tools you can use: find some by `query`, or read a module's once. Without both: what \
+each is for.
 Modules: """
 _CALL = "Run one tool; `params` as its schema says."
 _BATCH = """Run up to 50 tools: JSONL or array of {id, module, tool_name, params, after?, output?, max_tokens?, \
@@ -67,17 +67,20 @@ def _format_module_names(view: SieveView) -> str:
 def _define_get_module_schema(view: SieveView) -> dict[str, Any]:
     properties = {
         "module": {"anyOf": [_NAME, _NAMES]},
-        "tools": {**_NAMES, "description": "Only these"},
+        "tools": _NAMES,
+        "query": _NAME,
+        "detail": {"enum": ["full", "brief", "names"]},
+        "cursor": _NAME,
         "have": {
             "anyOf": [_NAME, {"type": "object", "additionalProperties": _NAME}],
-            "description": "Digest you got, or {module: digest}: asking again is cheap",
+            "description": "Digest, or {module: digest}",
         },
     }
     return {
         "name": "get_module_schema",
         "description": _SCHEMA + _format_module_names(view),
         "inputSchema": _build_object_schema(properties),
-        "outputSchema": _build_object_schema({"modules": _OBJECTS}, "modules"),
+        "outputSchema": {"type": "object"},
         "annotations": {"readOnlyHint": True, "openWorldHint": False},
         "_meta": _LOAD_AT_ONCE,
     }

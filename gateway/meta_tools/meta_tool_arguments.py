@@ -13,7 +13,7 @@ from gateway.mcp.request_context import Result
 from gateway.meta_tools.batch.text_format import quote_value
 
 ARGUMENTS = {
-    "get_module_schema": ("module", "tools", "have"),
+    "get_module_schema": ("module", "tools", "have", "query", "detail", "cursor"),
     "call": ("module", "tool_name", "params", "max_tokens"),
     "batch": ("commands", "dry_run"),
 }

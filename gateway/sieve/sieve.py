@@ -14,6 +14,7 @@ from core.concurrency.lru_cache import LruCache
 from core.permissions import Policy, permits
 from gateway.catalogue import EMPTY_CATALOGUE, Catalogue, CataloguePrompt, CatalogueResource, CatalogueTool
 from gateway.settings_form import CatalogueError
+from gateway.sieve.tool_documents import LoadTranslations, load_nothing
 from gateway.sieve.tool_listings import ToolListings
 from modules.kit import Module
 
@@ -80,14 +81,20 @@ class Sieve:
     """Views of one catalogue, kept per policy: callers with the same roles and services share one.
 
     The modules of `built_in` need no role and no service: their tools show a caller's own things only.
+    `load_translations` gives the texts in another language that tools are found by, too.
     """
 
-    def __init__(self, catalogue: Catalogue, built_in: Catalogue = EMPTY_CATALOGUE) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        built_in: Catalogue = EMPTY_CATALOGUE,
+        load_translations: LoadTranslations = load_nothing,
+    ) -> None:
         if taken := catalogue.tools.keys() & built_in.tools.keys():
             raise CatalogueError(f"the name of a module of MCPist's own: {', '.join(sorted(taken))}")
         self._catalogue = catalogue
         self._built_in = built_in
-        self._listings = ToolListings()
+        self._listings = ToolListings(load_translations)
         self._views = LruCache[tuple[Policy, bool], SieveView](MAX_VIEWS)
 
     def get_view(self, caller: Caller) -> SieveView:

@@ -9,8 +9,10 @@ from modules.confluence import (
     page_reading,
     spaces,
 )
+from modules.confluence.resource_changes import CHANGES
 from modules.confluence.resources import RESOURCES
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit.resource_changes import announce_changes
 
 TOOLS = (
     *spaces.TOOLS,
@@ -26,7 +28,7 @@ MODULE = Module(
     title="Confluence",
     description="Confluence pages and spaces: search, read and write pages as Markdown, comment, label.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
     vendor=VendorApi(
         base_url="https://api.atlassian.com/ex/confluence/{site}",

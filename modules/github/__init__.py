@@ -27,9 +27,11 @@ from modules.github import (
     workflows,
 )
 from modules.github.prompts import PROMPTS
+from modules.github.resource_changes import CHANGES
 from modules.github.resources import RESOURCES
 from modules.github.shared import error_messages, rest_client
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit.resource_changes import announce_changes
 
 TOOLS = (
     *repositories.TOOLS,
@@ -63,7 +65,7 @@ MODULE = Module(
     title="GitHub",
     description="GitHub repositories, issues, pull requests, code search, actions and releases.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
     prompts=PROMPTS,
     vendor=VendorApi(

@@ -2,8 +2,10 @@
 
 from modules.google_calendar import calendar_changes, calendars, event_changes, event_responses, events
 from modules.google_calendar.error_messages import read_rate_limit
+from modules.google_calendar.resource_changes import CHANGES
 from modules.google_calendar.resources import RESOURCES
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit.resource_changes import announce_changes
 
 TOOLS = (*calendars.TOOLS, *calendar_changes.TOOLS, *events.TOOLS, *event_changes.TOOLS, *event_responses.TOOLS)
 
@@ -14,7 +16,7 @@ MODULE = Module(
     title="Google Calendar",
     description="Google Calendar: find, create, change and answer events; see who is free and when.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
     vendor=VendorApi(
         base_url="https://www.googleapis.com/calendar/v3",

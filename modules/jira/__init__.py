@@ -12,8 +12,10 @@ from modules.jira import (
     worklogs,
 )
 from modules.jira.prompts import PROMPTS
+from modules.jira.resource_changes import CHANGES
 from modules.jira.resources import RESOURCES
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit.resource_changes import announce_changes
 
 TOOLS = (
     *lookups.TOOLS,
@@ -31,7 +33,7 @@ MODULE = Module(
     title="Jira",
     description="Jira issues: search with JQL, read, create, change, move through their workflow, comment, log work.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
     prompts=PROMPTS,
     vendor=VendorApi(

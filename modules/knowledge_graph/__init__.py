@@ -1,6 +1,8 @@
 """A memory of entities, their observations and their relations; each user has an own one."""
 
 from modules.kit import Module, ParameterSample
+from modules.kit.resource_changes import announce_changes
+from modules.knowledge_graph.resource_changes import CHANGES
 from modules.knowledge_graph.resources import RESOURCES
 from modules.knowledge_graph.settings import GraphSettings
 from modules.knowledge_graph.tools import READ, TOOLS, WRITE
@@ -10,7 +12,7 @@ MODULE = Module(
     title="Knowledge graph",
     description="Your own long-term memory: entities, facts about them, and how they relate.",
     scopes=frozenset({READ, WRITE}),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
     settings=GraphSettings,
     samples={

@@ -1,8 +1,10 @@
 """Microsoft To Do, through Microsoft Graph at graph.microsoft.com."""
 
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit.resource_changes import announce_changes
 from modules.microsoft_todo import checklist_items, linked_resources, task_lists, tasks
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS
+from modules.microsoft_todo.resource_changes import CHANGES
 from modules.microsoft_todo.resources import RESOURCES
 
 TOOLS = (*task_lists.TOOLS, *tasks.TOOLS, *checklist_items.TOOLS, *linked_resources.TOOLS)
@@ -12,7 +14,7 @@ MODULE = Module(
     title="Microsoft To Do",
     description="Microsoft To Do: lists, tasks with due dates, reminders and recurrence, their steps and links.",
     scopes=frozenset({READ_TASKS, WRITE_TASKS}),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
     vendor=VendorApi(
         base_url="https://graph.microsoft.com/v1.0",

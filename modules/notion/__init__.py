@@ -1,8 +1,10 @@
 """Notion, through its API at api.notion.com."""
 
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit.resource_changes import announce_changes
 from modules.notion import blocks, comments, databases, pages, rest_client
 from modules.notion.prompts import PROMPTS
+from modules.notion.resource_changes import CHANGES
 from modules.notion.resources import RESOURCES
 
 TOOLS = (*pages.TOOLS, *blocks.TOOLS, *databases.TOOLS, *comments.TOOLS)
@@ -13,7 +15,7 @@ MODULE = Module(
     title="Notion",
     description="Notion pages, databases and comments: search, read, write as Markdown, query.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
     prompts=PROMPTS,
     vendor=VendorApi(

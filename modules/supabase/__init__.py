@@ -1,8 +1,10 @@
 """Supabase, through its Management API at api.supabase.com."""
 
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit.resource_changes import announce_changes
 from modules.supabase import access, branches, database, diagnostics, edge_functions, projects, sql, storage
 from modules.supabase.prompts import PROMPTS
+from modules.supabase.resource_changes import CHANGES
 from modules.supabase.resources import RESOURCES
 
 TOOLS = (
@@ -21,7 +23,7 @@ MODULE = Module(
     title="Supabase",
     description="Supabase projects: tables, SQL, migrations, logs, edge functions, branches, storage.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
-    tools=TOOLS,
+    tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
     prompts=PROMPTS,
     vendor=VendorApi(base_url="https://api.supabase.com", account=AccountRequest("/v1/organizations", name="/0/name")),

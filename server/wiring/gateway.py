@@ -97,6 +97,7 @@ from server.health import (
 )
 from server.role_database import get_utc_now, open_role_database
 from server.start_files import load_identity_settings
+from server.tool_translations import load_translations
 from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
@@ -247,7 +248,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     )
     jobs_module = build_jobs_module(jobs, schedules, dependencies.settings.public_url + MANDATES_PATH)
     built_in = build_catalogue([build_results_module(results), jobs_module])
-    sieve = Sieve(dependencies.catalogue, built_in)
+    sieve = Sieve(dependencies.catalogue, built_in, load_translations)
     start(sieve.prepare_tools())
     start(PeriodicTask("removing expired results", store.sweep, SWEEP_RESULTS_SECONDS).run())
     limits = dependencies.limits

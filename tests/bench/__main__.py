@@ -22,6 +22,7 @@ from tests.bench.measures import (
     path,
     replicas,
     start,
+    streams,
     tenants,
     tokens,
 )
@@ -40,6 +41,7 @@ MEASURES: tuple[tuple[frozenset[str], bool, Measure], ...] = (
     (frozenset({"AL"}), False, audit_pages.measure),
     (frozenset({"JB"}), False, jobs.measure),
     (frozenset({"P9"}), False, start.measure),
+    (frozenset({"ST"}), False, streams.measure),
     (frozenset({"P13"}), False, idle.measure),
     (frozenset({"P6"}), False, batch.measure),
     (frozenset({"P7"}), False, lease.measure),

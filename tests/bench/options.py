@@ -33,6 +33,11 @@ class Options:
         return 10 if self.quick else 10_000 if self.full else 500
 
     @property
+    def streams(self) -> int:
+        """How many streams ST opens."""
+        return 200 if self.quick else 9_900 if self.full or self.long else 2_000
+
+    @property
     def idle_seconds(self) -> float:
         """How long P13 watches."""
         return 2.0 if self.quick else 30.0

@@ -40,6 +40,9 @@ def unlimited(home: Path, port: int, upstream: int) -> Settings:
         rate_per_second=1e6,
         rate_burst=1_000_000,
         concurrency=10_000,
+        connections=20_000,
+        streams=20_000,
+        streams_per_credential=64,
         allowed_private_hosts=(f"127.0.0.1:{upstream}",),
     )
 

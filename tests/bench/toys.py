@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from modules.kit import Context, Hints, Module, tool
+from modules.kit import Context, Hints, Module, ResourceContents, read_text_resource, resource, tool
 
 READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
 WRITES = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
@@ -30,7 +30,15 @@ async def write(context: Context, text: Text) -> Said:
     return Said(text=text)
 
 
-BENCH = Module("bench", "Bench", "Tools that do next to nothing", frozenset({SCOPE}), (echo, write))
+@resource("resource://bench/watched", mime_type="text/plain", scopes=[SCOPE])
+async def watched(context: Context) -> ResourceContents:
+    """What clients subscribe to."""
+    return read_text_resource("watched")
+
+
+BENCH = Module(
+    "bench", "Bench", "Tools that do next to nothing", frozenset({SCOPE}), (echo, write), resources=(watched,)
+)
 
 
 def filling(modules: int, tools_each: int) -> list[Module]:

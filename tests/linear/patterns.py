@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("core", "broker", "gateway", "modules", "admin_ui", "server", "cli")
+PRODUCT = ("core", "broker", "gateway", "modules", "search", "admin_ui", "server", "cli")
 METHODS = ("match", "fullmatch", "search", "split", "findall", "finditer", "sub", "subn")
 DECLARATIONS = frozenset({"Field", "StringConstraints", "Path", "Query", "Header", "Cookie", "Form", "Body"})
 """Calls whose `pattern` pydantic-core compiles with Rust's regex crate, which has no backtracking."""

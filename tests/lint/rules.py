@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PRODUCT = ("core", "broker", "gateway", "modules", "admin_ui", "server", "cli")
+PRODUCT = ("core", "broker", "gateway", "modules", "search", "admin_ui", "server", "cli")
 
 SESSION_MAKERS = {
     "create_engine",

@@ -69,6 +69,7 @@ def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
         "gateway",
         "jobs",
         "modules",
+        "search",
         "server",
     }
 

@@ -1,11 +1,13 @@
 """Clients are told what has changed for them: on any gateway, at once, and never of what they may not see."""
 
 import contextlib
+import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from core.audit.event import AuditEventKind
 from core.directory.services import set_service
@@ -26,16 +28,29 @@ from tests.path.test_taking_effect import END_LISTENERS, revoke_token, take_role
 from tests.support import directory
 from tests.support.directory import assign_role
 from tests.support.mcp_client import MODERN, NEWEST, REVISIONS
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import ACTOR, Person, Product
 
 Change = Callable[[Product, Person], Awaitable[None]]
+shared = pytest.mark.asyncio(loop_scope="module")
 ALL = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 
 
 @pytest.fixture
 async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[StreamApp]:
     async with open_stream_app(database, tmp_path) as app:
+        yield app
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_app(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[StreamApp]:
+    """For tests that change nothing which another of them looks at."""
+    async with (
+        database_server.database() as database,
+        open_stream_app(database, tmp_path_factory.mktemp("shared")) as app,
+    ):
         yield app
 
 
@@ -154,17 +169,18 @@ async def test_lists_change_within_a_second_where_the_client_sees_them(app: Stre
         assert changed_lists(others) == []
 
 
-@pytest.mark.parametrize("revision", [revision for revision in REVISIONS if revision != MODERN])
-async def test_what_is_hidden_cannot_be_subscribed_to(app: StreamApp, revision: str) -> None:
+async def test_what_is_hidden_cannot_be_subscribed_to(app: StreamApp) -> None:
     await take_role(app.product, app.bob)
-    for method in ("resources/subscribe", "resources/unsubscribe"):
+    legacy = [revision for revision in REVISIONS if revision != MODERN]
+    for revision, method in itertools.product(legacy, ("resources/subscribe", "resources/unsubscribe")):
         hidden, made_up = [
             await app.node.post(app.bob.token, method, {"uri": uri}, revision=revision)
             for uri in (NOTE.format(1), NOTE.format(1).replace("desk", "disk"))
         ]
         assert hidden.body.replace(b"desk", b"disk") == made_up.body
         assert hidden.comparable[0] == made_up.comparable[0]
-    assert len(await app.product.events(app.bob.tenant, AuditEventKind.DENIED)) == 2
+        assert ("error" in hidden.message) == (method == "resources/subscribe")
+    assert len(await app.product.events(app.bob.tenant, AuditEventKind.DENIED)) == 2 * len(legacy)
 
 
 async def test_what_is_hidden_is_left_out_of_what_is_granted(app: StreamApp) -> None:
@@ -179,7 +195,8 @@ async def test_what_is_hidden_is_left_out_of_what_is_granted(app: StreamApp) -> 
     assert await app.product.events(app.bob.tenant, AuditEventKind.DENIED)
 
 
-async def test_wrong_filters_and_uris_are_refused(app: StreamApp) -> None:
+@shared
+async def test_wrong_filters_and_uris_are_refused(shared_app: StreamApp) -> None:
     uri = NOTE.format(1)
     wrongs: list[Any] = [
         {"toolsListChanged": 1},
@@ -190,17 +207,20 @@ async def test_wrong_filters_and_uris_are_refused(app: StreamApp) -> None:
     ]
     for wrong in wrongs:
         params = {"notifications": wrong}
-        answer = await app.node.post(app.ada.token, "subscriptions/listen", params, revision=MODERN)
+        answer = await shared_app.node.post(shared_app.ada.token, "subscriptions/listen", params, revision=MODERN)
         assert (answer.status, error_code(answer)) == (400, -32602)
     for wrong in ({}, {"uri": 1}, {"uri": ""}, {"uri": "x" * 2_049}):
-        answer = await app.node.post(app.ada.token, "resources/subscribe", wrong)
+        answer = await shared_app.node.post(shared_app.ada.token, "resources/subscribe", wrong)
         assert error_code(answer) == -32602
-    modern = await app.node.post(app.ada.token, "resources/subscribe", {"uri": uri}, revision=MODERN)
+    modern = await shared_app.node.post(shared_app.ada.token, "resources/subscribe", {"uri": uri}, revision=MODERN)
     assert (modern.status, error_code(modern)) == (404, -32601)
 
 
-async def test_a_client_has_so_many_subscriptions_and_the_oldest_goes(app: StreamApp) -> None:
-    await app.subscribe(app.ada, *range(MAX_SUBSCRIPTIONS + 1))
+async def test_a_client_has_so_many_subscriptions_and_the_oldest_goes(
+    app: StreamApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.streams.resource_subscriptions.MAX_SUBSCRIPTIONS", 3)
+    await app.subscribe(app.ada, *range(4))
     async with hear(app.other, app.ada) as stream:
         await app.change(0)
         await app.change(1)
@@ -247,10 +267,11 @@ async def test_who_does_not_read_is_left_and_nothing_piles_up(app: StreamApp, mo
         assert updated(stream) == []
 
 
-async def test_a_tool_announces_resources_of_its_module_only(app: StreamApp) -> None:
+@shared
+async def test_a_tool_announces_resources_of_its_module_only(shared_app: StreamApp) -> None:
     wrongs = ("resource://other/notes/1", "desk:notes", f"{NOTE.format(1)}\n", f"{NOTE.format(1)}{'1' * 2_048}")
     for uri in wrongs:
-        answer = await app.node.call(app.ada.token, "desk", "change", {"number": 1, "uri": uri})
+        answer = await shared_app.node.call(shared_app.ada.token, "desk", "change", {"number": 1, "uri": uri})
         assert "failed inside MCPist" in answer.text
 
 
@@ -273,11 +294,14 @@ async def test_announcements_that_were_lost_are_made_up_for(app: StreamApp) -> N
         assert set(updated(stream)) == {NOTE.format(1)}
 
 
-async def test_the_capabilities_say_so(app: StreamApp) -> None:
+@shared
+async def test_the_capabilities_say_so(shared_app: StreamApp) -> None:
     handshake = {"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     for query, is_plain in (("", False), ("?view=plain", True)):
         for revision, method, params in ((NEWEST, "initialize", handshake), (MODERN, "server/discover", {})):
-            answer = await app.node.post(app.ada.token, method, params, revision=revision, url=f"/mcp{query}")
+            answer = await shared_app.node.post(
+                shared_app.ada.token, method, params, revision=revision, url=f"/mcp{query}"
+            )
             found = answer.result["capabilities"]
             assert found["resources"] == {"subscribe": True, "listChanged": True}
             assert found["prompts"] == {"listChanged": True}

@@ -6,7 +6,7 @@ import pytest
 
 from core.text_folding import fold_text, matches_all_words
 from server.installed_manifests import load_installed_manifests
-from server.tool_catalogue import load_translations
+from server.tool_translations import load_translations
 
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 

@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("core", "broker", "admin_ui", "gateway", "jobs", "modules", "server", "cli")
+PRODUCT = ("core", "broker", "admin_ui", "gateway", "jobs", "modules", "search", "server", "cli")
 LATE = (
     "alembic.command", "alembic.config", "asyncpg", "encodings.idna", "greenlet", "rich.table",
     "sqlalchemy.dialects.postgresql.asyncpg", "sqlalchemy.ext.asyncio", "typer.rich_utils", "uvicorn", "uvloop",

@@ -12,12 +12,11 @@ The file has the fixtures `app` and `vendor` (tests/support/module_app.py). A re
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
-from urllib.parse import quote
 
 import pytest
 
 from modules.kit import Resource
-from modules.kit.resources import list_uri_variables
+from modules.kit.resource_changes import expand_uri
 from modules.kit.untrusted import UNTRUSTED
 from tests.support.mcp_client import Answer
 from tests.support.module_app import ModuleApp
@@ -28,14 +27,6 @@ from tests.support.vendor_double import VendorRefusal, VendorReply
 
 _UNKNOWN = "made-up \x01"
 """No id, name or path of any vendor's."""
-
-
-def expand(template: str, values: Mapping[str, str]) -> str:
-    """Fill the variables of a URI template in (RFC 6570)."""
-    for name in list_uri_variables(template):
-        template = template.replace(f"{{{name}}}", quote(values[name], safe=""))
-        template = template.replace(f"{{+{name}}}", quote(values[name], safe="/"))
-    return template
 
 
 class ResourceWalk:
@@ -75,7 +66,7 @@ class ResourceWalk:
         values = self.furnish(vendor)[resource.name]
         before, wrong, texts = len(vendor.seen), len(vendor.wrong), set[str]()
         for template in resource.uris:
-            uri = expand(template, values)
+            uri = expand_uri(template, values)
             (content,) = (await self.read(app, app.ada, uri)).result["contents"]
             assert content["uri"] == uri
             assert content["mimeType"].partition("/")[0] == resource.mime_type.partition("/")[0]
@@ -89,7 +80,7 @@ class ResourceWalk:
             assert request.startswith("GET ") or re.search(self.walk.reads, request), request
 
     async def test_a_refusal_is_told_in_our_words(self, app: ModuleApp, vendor: Any, resource: Resource) -> None:
-        uri = expand(resource.uris[0], self.furnish(vendor)[resource.name])
+        uri = expand_uri(resource.uris[0], self.furnish(vendor)[resource.name])
         for refusal in (*(self.walk.build_refusal(vendor, status) for status in (403, 404, 500)), HTML):
             answer = await self._read_while(app, vendor, uri, refusal)
             error = answer.message["error"]
@@ -100,7 +91,7 @@ class ResourceWalk:
         values = self.furnish(vendor)[resource.name]
         before = len(vendor.seen)
         for name in values:
-            answer = await self.read(app, app.ada, expand(resource.uris[0], {**values, name: _UNKNOWN}))
+            answer = await self.read(app, app.ada, expand_uri(resource.uris[0], {**values, name: _UNKNOWN}))
             assert "error" in answer.message
             assert vendor.seen[before:] == []
 
@@ -109,7 +100,7 @@ class ResourceWalk:
         await app.reconnect(app.eve, self.walk.make_keys(vendor)["stranger"], vendor)
         attached = self.furnish(vendor)
         for resource in self.walk.module.resources:
-            answer = await self.read(app, app.eve, expand(resource.uris[0], attached[resource.name]))
+            answer = await self.read(app, app.eve, expand_uri(resource.uris[0], attached[resource.name]))
             assert not re.search(self.secret or self.walk.secret, answer.body.decode()), resource.name
         await app.reconnect(app.eve, self.walk.eves, vendor)
 

@@ -67,6 +67,7 @@ async def shown(view: SieveView, context: RequestContext) -> bytes:
         await asked(view, context, module=everything),
         await asked(view, context, module=everything, tools=["t0000q", "l0101q", "t0503q", "t1302q"]),
         await asked(view, context, module=everything, have="0123456789abcdef"),
+        await asked(view, context, query="who does y0503q and t1302q, what needs x0101q m07q", detail="names"),
     ]
     return b"\n".join(parts)
 

@@ -1,0 +1,89 @@
+"""Words of people for the words of tools: a query's `show` also finds `get` and `list`, 課題 finds `issue`.
+
+Tools of other servers have English texts alone; through these, Japanese finds them too.
+"""
+
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+
+from search.tokens import tokenize, tokenize_query
+
+# Each line is one group: any of its words finds the others.
+_GROUPS = """
+get read show view see fetch open retrieve look 取得 見る 表示 読む 確認
+list all show browse enumerate 一覧 全部 すべて
+search find look query lookup 検索 探す 調べる 見つける
+create add new make insert open start file register 作成 作る 追加 登録 新規
+update edit change modify rename set revise 更新 編集 変更 修正
+delete remove erase drop trash destroy 削除 消す 除去
+close finish complete done resolve 完了 閉じる 終了
+move transfer shift 移動 移す
+comment reply note remark コメント 返信
+assign owner assignee responsible 担当 割り当て
+issue ticket bug task 課題 チケット 不具合
+task todo to-do タスク やること
+event meeting appointment schedule 予定 会議 イベント 打ち合わせ
+calendar カレンダー
+page document doc article wiki ページ 文書 記事
+file ファイル
+folder directory tree フォルダ
+database table db データベース 表
+row record entry レコード 行
+repository repo project リポジトリ
+branch ブランチ
+commit コミット
+merge マージ 統合
+pull pr プルリクエスト プル
+review レビュー
+release version リリース 版
+user member person people account ユーザー 利用者 人
+team チーム
+label tag ラベル タグ
+status state transition 状態 ステータス
+sprint スプリント
+board ボード
+workflow action run pipeline build job ワークフロー 実行
+log logs ログ
+attachment upload 添付
+free busy available availability 空き
+reminder remind alert リマインダー
+memory remember knowledge fact 記憶 覚える
+relation link relate connection 関係
+history past revision 履歴
+"""
+
+
+# Words of a sentence that say nothing of a tool.
+_EMPTY = frozenset(
+    tokenize(
+        "a an and are at be can do for from how i in is it me my need of on or please so some that the this to "
+        "want was we what where which who will with you your"
+    )
+)
+
+
+@cache
+def _load_groups() -> tuple[Mapping[str, tuple[str, ...]], tuple[tuple[str, tuple[str, ...]], ...]]:
+    """Load the related tokens of English tokens, and those of Japanese words."""
+    english: dict[str, dict[str, None]] = {}
+    japanese: list[tuple[str, tuple[str, ...]]] = []
+    for line in _GROUPS.strip().split("\n"):
+        words = line.split()
+        tokens = tuple(dict.fromkeys(token for word in words if word.isascii() for token in tokenize(word)))
+        japanese += ((word, tokens) for word in words if not word.isascii())
+        for token in tokens:
+            english.setdefault(token, {}).update(dict.fromkeys(other for other in tokens if other != token))
+    return {token: tuple(others) for token, others in english.items()}, tuple(japanese)
+
+
+def group_query_words(query: str, limit: int) -> list[tuple[str, ...]]:
+    """Group the words of a query, at most `limit` of them: a token, and those of words that may be meant by it. Of a
+    Japanese word that is known, there is a group of the English ones besides, which begins with an empty token."""
+    english, japanese = _load_groups()
+    tokens = tokenize_query(query)
+    tokens = [token for token in tokens if token not in _EMPTY] or tokens
+    groups = [(token, *english.get(token, ())) for token in tokens]
+    text = unicodedata.normalize("NFKC", query)
+    groups += (("", *related) for word, related in japanese if word in text)
+    return groups[:limit]

@@ -1,0 +1,1 @@
+"""Lexical search over Japanese and English: what a text and a query are made of. Imports nothing of ours."""
