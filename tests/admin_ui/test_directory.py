@@ -298,7 +298,7 @@ async def test_services_are_listed(app: AdminApp, acme: Tenant) -> None:
         ("notes", False, True, {}),
     ]
     assert listed["next_cursor"] is None
-    assert [one["module"] for one in every] == ["kg", "module_of_acme", "mute", "n0", "n1", "n2", "n3"]
+    assert [one["module"] for one in every] == ["kg", "module_of_acme", "mute", "n0", "n1", "n2", "n3", "notes"]
 
 
 async def test_an_address_is_lowered_only_where_that_keeps_it_the_same(app: AdminApp, acme: Tenant) -> None:
