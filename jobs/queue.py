@@ -164,6 +164,14 @@ class JobQueue:
         async with self._database.personal(job.tenant_id, job.user_id) as work:
             return await work.fetchval(_ANSWER, job.id, job.attempt, sealed, mandate_id)
 
+    async def note_answers(self, job: Job, arguments: bytes) -> bool:
+        """Keep `arguments`, which hold some of the answers that a job awaits, while it awaits the others; False where
+        it has been answered or changed meanwhile."""
+        await wait_for_turn(len(arguments))
+        sealed = self._sealer.seal(job.tenant_id, ARGUMENTS_KIND, job.id, arguments)
+        async with self._database.personal(job.tenant_id, job.user_id) as work:
+            return await work.fetchval(_NOTE_ANSWERS, job.id, job.attempt, job.updated_at, sealed)
+
     async def withdraw_job(self, job: Job) -> Job | None:
         """Cancel a job that awaits input; another stays as it is. None where it is gone."""
         async with self._database.personal(job.tenant_id, job.user_id) as work:
@@ -245,5 +253,7 @@ _NOTIFY: LiteralString = f"""UPDATE jobs.jobs SET notify = $4
     WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING {COLUMNS}"""  # noqa: S608 our own words
 _ARGUMENTS = "SELECT arguments FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3"
 _ANSWER = "SELECT jobs.answer($3, $4, $5, $6) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"
+_NOTE_ANSWERS = """SELECT jobs.note_answers($3, $4, $5, $6)
+    WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"""
 _WITHDRAW = "SELECT jobs.withdraw($3) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"
 _RESULT = "SELECT result FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND expires_at > jobs.clock()"

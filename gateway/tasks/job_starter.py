@@ -141,8 +141,8 @@ class JobStarter:
 
     async def answer(self, request: RequestContext, job: Job, responses: Mapping[str, Any]) -> str:
         """Run a job anew that awaits input, in the presence of its person and with what their client has answered, by
-        the key of the question; the text of an error where that is not possible. An answer that comes too late changes
-        nothing."""
+        the key of the question; the text of an error where that is not possible. While questions are open, the job goes
+        on waiting. An answer that comes too late changes nothing."""
         answer = await self._jobs.load_answer(request.caller, job)
         if isinstance(answer, str):
             return answer
@@ -152,6 +152,9 @@ class JobStarter:
         given = {one.key: GivenResponse(compute_question_digest(one), responses[one.key])
                  for one in answer.questions if one.key in responses}  # fmt: skip
         answered = msgspec.structs.replace(call, responses=call.responses | given)
+        if list_open_questions(answer, answered):
+            await self._queue.note_answers(job, encode_call(answered))
+            return ""
         if not isinstance(subject := request.subject, Secret):
             return NO_SUBJECT
         mandate = await self._create_mandate(subject, job.id, job.title, call.tools)

@@ -216,6 +216,29 @@ async def test_a_question_that_the_call_itself_has_asked_is_not_left_open(
     assert [state for state, _ in await states(app)] == ["cancelled", "succeeded"]
 
 
+async def test_several_questions_are_answered_one_after_the_other(app: TaskApp) -> None:
+    async with app.worker():
+        task_id = (await send(app, "tools/call", **call_of("fill_in"))).result["taskId"]
+
+        async def asks() -> bool:
+            return (await get(app, task_id))["status"] == "input_required"
+
+        await within(5, asks)
+        first, second = (await get(app, task_id))["inputRequests"]
+        for wrong in ({first: {"action": "accept", "content": 7}}, {first: 7}):
+            answer = await send(app, "tasks/update", taskId=task_id, inputResponses=wrong)
+            assert answer.message["error"]["code"] == -32602
+        names = {first: {"action": "accept", "content": {"name": "Ada"}}}
+        assert (await send(app, "tasks/update", taskId=task_id, inputResponses=names)).result[
+            "resultType"
+        ] == "complete"
+        partly = await get(app, task_id)
+        assert (partly["status"], [*partly["inputRequests"]]) == ("input_required", [second])
+        colours = {second: {"action": "accept", "content": {"name": "blue"}}}
+        await send(app, "tasks/update", taskId=task_id, inputResponses=colours)
+        assert (await ended(app, task_id))["result"]["structuredContent"]["made"] == "Ada blue"
+
+
 async def test_a_core_task_is_never_asked(app: TaskApp) -> None:
     """A form of a handshake revision would need a request from the server to the client."""
     async with app.worker():

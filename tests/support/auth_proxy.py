@@ -19,18 +19,25 @@ _CHUNK = 65536
 
 
 @contextlib.asynccontextmanager
-async def auth_proxy(url: str, token: str) -> AsyncIterator[str]:
-    """The address under which `url` can be reached without a token, while the context is open."""
+async def auth_proxy(url: str, token: str, record: list[bytes] | None = None) -> AsyncIterator[str]:
+    """The address under which `url` can be reached without a token, while the context is open. `record` gets what the
+    client has sent, one request each."""
     target = urlsplit(url)
     assert target.port is not None, "name the gateway's port"
-    handler = partial(_serve, target.netloc, token)
+    handler = partial(_serve, target.netloc, token, record)
     server = await asyncio.start_server(handler, "127.0.0.1", 0)
     async with server:
         own: str = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         yield target._replace(netloc=own).geturl()
 
 
-async def _serve(target: str, token: str, client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+async def _serve(
+    target: str,
+    token: str,
+    record: list[bytes] | None,
+    client: asyncio.StreamReader,
+    answer: asyncio.StreamWriter,
+) -> None:
     host, _, port = target.rpartition(":")
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(answer.close)
@@ -40,7 +47,12 @@ async def _serve(target: str, token: str, client: asyncio.StreamReader, answer: 
             stack.callback(request.close)
             own = "{}:{}".format(*answer.get_extra_info("sockname")[:2])
             request.write(_rewritten(head, own.encode(), target.encode(), token.encode()))
-            await _until_either_ends(_copy(client, request), _copy(gateway, answer))
+            copied = bytearray(head)
+            try:
+                await _until_either_ends(_copy(client, request, copied), _copy(gateway, answer))
+            finally:
+                if record is not None:
+                    record.append(bytes(copied))
 
 
 def _rewritten(head: bytes, own: bytes, target: bytes, token: bytes) -> bytes:
@@ -60,7 +72,9 @@ async def _until_either_ends(*copies: Coroutine[Any, Any, None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter, copied: bytearray | None = None) -> None:
     while data := await source.read(_CHUNK):
         sink.write(data)
+        if copied is not None:
+            copied += data
         await sink.drain()

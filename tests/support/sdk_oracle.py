@@ -47,12 +47,12 @@ async def sdk_app(handlers: Mapping[str, Handler], caller: Caller, *, version: s
         get_tool_input_schema=lambda _name: None,
     )
     manager = StreamableHTTPSessionManager(server, stateless=True, json_response=True)
-    async with _running(manager):
+    async with running_manager(manager):
         yield manager.asgi_app
 
 
 @contextlib.asynccontextmanager
-async def _running(manager: StreamableHTTPSessionManager) -> AsyncIterator[None]:
+async def running_manager(manager: StreamableHTTPSessionManager) -> AsyncIterator[None]:
     """`manager.run()` in a task of its own: the task that enters it must leave it, which fixtures do not promise."""
     ready, over = asyncio.Event(), asyncio.Event()
 

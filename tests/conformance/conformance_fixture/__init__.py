@@ -1,7 +1,7 @@
 """The module ``test``: the tools, resources and prompts that the scenarios of the conformance tool expect, by their
 names in plain view. It is installed for tests only, as a package of its own (tests/conformance/deployment.py)."""
 
-from conformance_fixture.changes import CHANGE_TOOLS
+from conformance_fixture.changes import CHANGE_TOOLS, test_changing_prompt
 from conformance_fixture.content import CONTENT_TOOLS
 from conformance_fixture.jobs import JOB_TOOLS
 from conformance_fixture.prompts import PROMPTS
@@ -17,5 +17,5 @@ MODULE = Module(
     frozenset({"test:read", "test:write"}),
     (*CONTENT_TOOLS, *QUESTION_TOOLS, *JOB_TOOLS, *CHANGE_TOOLS),
     resources=RESOURCES,
-    prompts=PROMPTS,
+    prompts=(*PROMPTS, test_changing_prompt),
 )
