@@ -197,8 +197,8 @@ async def test_services_providers_clients_issuers_and_grants_are_searched_and_so
     async with app.browser(acme.admin) as admin:
         for path, field, query, expected in (
             ("/services", "module", {"q": "GRAPH"}, ["kg"]),
-            ("/services", "module", {"sort": "-title"}, ["mute", "module_of_acme", "kg"]),
-            ("/services", "module", {"sort": "enabled"}, ["kg", "mute", "module_of_acme"]),
+            ("/services", "module", {"sort": "-title"}, ["notes", "mute", "module_of_acme", "kg"]),
+            ("/services", "module", {"sort": "enabled"}, ["kg", "mute", "notes", "module_of_acme"]),
             ("/providers", "id", {"q": "vendor_of"}, ["vendor_of_acme"]),
             ("/oauth/clients", "name", {}, ["ﾔﾏﾀﾞ", "Zeta", name]),
             ("/oauth/clients", "name", {"sort": "name"}, [name, "Zeta", "ﾔﾏﾀﾞ"]),

@@ -48,6 +48,7 @@ async def test_what_is_not_installed_is_shown_and_not_changed(app: AdminApp, acm
             ("kg", False, True),
             ("module_of_acme", True, False),
             ("mute", False, True),
+            ("notes", False, True),
         ]
         assert (await admin.get("/services/module_of_acme")).json()["description"] == "not installed"
         assert (await admin.get("/services/module_of_globex")).status_code == 404
