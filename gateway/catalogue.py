@@ -17,6 +17,10 @@ from gateway.uri_templates import InvalidUriTemplate, UriTemplate, parse_uri_tem
 from modules.kit import ContentResult, Execution, Module, Prompt, Resource, Tool, build_json_schema
 
 MAX_LINE_LENGTH = 120
+_TEXT_TYPES = frozenset({"string", "null"})
+RESERVED_NAMES = frozenset({*CapabilityKind, "data", "file", "ftp", "git", "http", "https", "ui", "ws", "wss"})
+"""A module's URIs may begin with its name as their scheme, and the audit log names a resource that does not exist under
+its kind."""
 READ_METHODS = {CapabilityKind.RESOURCE: "resources/read", CapabilityKind.PROMPT: "prompts/get"}
 COMPLETE_METHOD = "completion/complete"
 
@@ -158,18 +162,38 @@ def build_catalogue(modules: Iterable[Module]) -> Catalogue:
 
 
 def check_schemas(catalogue: Catalogue) -> None:
-    """Build and check the schemas of all tools. Those of the product's own modules are checked by its tests.
+    """Build and check the schemas of all tools, resources and prompts. Those of the product's own modules are checked
+    by its tests.
 
     Raises:
         CatalogueError: a schema breaks a rule; the text names the tool.
     """
-    for tool in (tool for tools in catalogue.tools.values() for tool in tools):
-        # Some model providers refuse a whole list of tools for one of these at the top.
-        if {"anyOf", "oneOf", "allOf"} & tool.input_schema.keys():
-            raise CatalogueError(f"{tool.full_name}: a schema must not have anyOf, oneOf or allOf at its top level")
+    for module in catalogue.modules:
+        for tool in catalogue.list_capabilities(module.name):
+            _check_schema(tool)
+
+
+def _check_schema(tool: CatalogueTool) -> None:
+    # Some model providers refuse a whole list of tools for one of these at the top.
+    if {"anyOf", "oneOf", "allOf"} & tool.input_schema.keys():
+        raise CatalogueError(f"{tool.full_name}: a schema must not have anyOf, oneOf or allOf at its top level")
+    if tool.kind is CapabilityKind.TOOL:
+        return
+    known = _TEXT_TYPES | {"integer"} if tool.kind is CapabilityKind.RESOURCE else _TEXT_TYPES
+    for name, part in tool.input_schema.get("properties", {}).items():
+        if not all(one.get("type") in known for one in _list_members(tool.input_schema, part)):
+            what = "a text or a whole number" if tool.kind is CapabilityKind.RESOURCE else "a text"
+            raise CatalogueError(f"{tool.full_name}: {name} must be {what}: clients send nothing else")
+
+
+def _list_members(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    for one in part.get("anyOf", (part,)):
+        yield schema.get("$defs", {}).get(one["$ref"].rsplit("/", 1)[-1], {}) if "$ref" in one else one
 
 
 def _check_module(module: Module) -> None:
+    if module.name in RESERVED_NAMES:
+        raise CatalogueError(f"{module.name} is no name for a module: its URIs could be taken for others")
     if not MODULE_NAME_PATTERN.fullmatch(module.name):
         raise CatalogueError(f"module name {module.name!r} does not match {MODULE_NAME_PATTERN.pattern}")
     if not module.description or len(module.description) > MAX_LINE_LENGTH or "\n" in module.description:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from admin_ui.api.tool_catalogue import LocalizedText, ModelView, ModuleDescription, ToolDescription, ToolSchemas
 from core.bilingual_text import BilingualText
+from core.module_manifest import CapabilityKind
 from core.permissions import Policy
 from server.tool_translations import load_translations
 
@@ -35,7 +36,7 @@ class InstalledToolCatalogue:
     def _modules(self) -> Mapping[str, ModuleDescription]:
         translations = load_translations()
         return {
-            module.name: _describe_module(module, self._catalogue.tools[module.name], translations.get(module.name, {}))
+            module.name: _describe_module(self._catalogue, module, translations.get(module.name, {}))
             for module in self._catalogue.modules
         }
 
@@ -44,14 +45,24 @@ class InstalledToolCatalogue:
         return self._modules
 
     def find_schemas(self, module: str, tool: str) -> ToolSchemas:
-        """Return the schemas of an installed tool."""
-        found = next(entry for entry in self._catalogue.tools[module] if entry.tool.name == tool)
-        return ToolSchemas(found.input_schema, found.output_schema or {})
+        """Return the schemas of an installed tool; of a resource or prompt, that of its arguments alone."""
+        found = next(entry for entry in self._catalogue.list_capabilities(module) if entry.tool.name == tool)
+        return ToolSchemas(found.input_schema, (found.output_schema or {}) if found.kind is CapabilityKind.TOOL else {})
 
     def list_permitted_tools(self, policy: Policy) -> Mapping[str, Sequence[str]]:
-        """Return the names of the tools that exist under a policy, by module."""
+        """Return the names of the tools, resources and prompts that exist under a policy, by module."""
         view = self._sieve.get_policy_view(policy)
-        return {name: tuple(entry.tool.name for entry in module.tools) for name, module in view.modules.items()}
+        names: dict[str, list[str]] = {}
+        for entry in view.list_capabilities():
+            names.setdefault(entry.module, []).append(entry.name)
+        return names
+
+    def is_offered(self, kind: CapabilityKind, name: str) -> bool:
+        """Check whether an installed module has a resource with this URI, or a prompt with this name."""
+        if kind is CapabilityKind.PROMPT:
+            return any(one.prompt.name == name for prompts in self._catalogue.prompts.values() for one in prompts)
+        resources = (one for of_module in self._catalogue.resources.values() for one in of_module)
+        return any(template.match(name) is not None for one in resources for template in one.templates)
 
     def build_model_view(self, policy: Policy) -> ModelView:
         """Return what a model is shown under a policy."""
@@ -62,6 +73,11 @@ class InstalledToolCatalogue:
             build_instructions(view),
             build_definitions(view, has_tasks=True)["tools"],
             {name: list(module.schemas.values()) for name, module in view.modules.items()},
+            [
+                self._modules[entry.module].tools[entry.name]
+                for entry in view.list_capabilities()
+                if entry.kind is not CapabilityKind.TOOL
+            ],
         )
 
 
@@ -74,20 +90,20 @@ def load_module_titles(catalogue: "Catalogue") -> Mapping[str, BilingualText]:
     }
 
 
-def _describe_module(
-    module: "Module", tools: "Sequence[CatalogueTool]", translation: Mapping[str, Any]
-) -> ModuleDescription:
+def _describe_module(catalogue: "Catalogue", module: "Module", translation: Mapping[str, Any]) -> ModuleDescription:
     titles: Mapping[str, str] = translation.get("tools", {})
+    uris = {one.resource.name: one.resource.uris[0] for one in catalogue.resources.get(module.name, ())}
+    tools = catalogue.list_capabilities(module.name)
     return ModuleDescription(
         module.name,
         LocalizedText(module.title, translation.get("title", module.title)),
         LocalizedText(module.description, translation.get("description", module.description)),
         module.vendor is not None,
-        {entry.tool.name: _describe_tool(entry, titles.get(entry.tool.name, "")) for entry in tools},
+        {entry.name: _describe_tool(entry, titles.get(entry.name, ""), uris.get(entry.name, "")) for entry in tools},
     )
 
 
-def _describe_tool(entry: "CatalogueTool", japanese_title: str) -> ToolDescription:
+def _describe_tool(entry: "CatalogueTool", japanese_title: str, uri: str) -> ToolDescription:
     tool = entry.tool
     return ToolDescription(
         entry.module,
@@ -98,4 +114,6 @@ def _describe_tool(entry: "CatalogueTool", japanese_title: str) -> ToolDescripti
         tool.hints.destructive,
         tool.hints.idempotent,
         tool.hints.open_world,
+        entry.kind,
+        uri,
     )

@@ -2,8 +2,9 @@
 ``/deployment/audit``: what belongs to no tenant, for the operator.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from admin_ui.api.audit_export import (
     build_export_headers,
     encode_export,
 )
-from admin_ui.api.tool_catalogue import ModuleDescription
+from admin_ui.api.tool_catalogue import is_tool_installed
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite, OperatorRead, OwnerRead, resolve_owner
 from core.api.pagination import Cursor, PageLimit
@@ -40,8 +41,8 @@ routes = create_router("audit")
 
 AuditSort = Literal["occurred_at", "-occurred_at"]
 Denial = Literal["", "hidden_tool", "unknown_tool", "tool", "scope"]
-ExistingTools = Mapping[str, ModuleDescription]
-NO_TOOLS: ExistingTools = {}
+IsInstalled = Callable[[str, str], bool]
+"""Check whether a module has this tool, or any where the tool's name is empty."""
 EXPORT_SEARCH_SECONDS = 1.0
 """For each page; nobody waits for the first one, and each begins a transaction."""
 MAX_VERIFIED_EVENTS = 50_000
@@ -167,8 +168,9 @@ async def list_audit(
     """
     console, user = dependencies.console, _resolve_user(caller, filters.user)
     await _seal_for_operator(caller, console, request)
-    existing = dependencies.catalogue.list_modules() if caller.is_administrator_with(ADMIN_READ) else None
-    return await _fetch_page(console, caller.tenant_id, filters, user, existing)
+    is_installed = partial(is_tool_installed, dependencies.catalogue)
+    known = is_installed if caller.is_administrator_with(ADMIN_READ) else None
+    return await _fetch_page(console, caller.tenant_id, filters, user, known)
 
 
 @routes.get("/audit/export", response_class=Response, responses=EXPORT_RESPONSES)
@@ -183,7 +185,7 @@ async def export_audit(
     await _seal_for_operator(caller, console, request)
     async with console.tenant(caller.tenant_id) as work:
         await audit_change(work, caller.actor, AuditEventKind.AUDIT_EXPORTED, form=filters.form)
-    existing, exports = dependencies.catalogue.list_modules(), dependencies.audit_exports
+    is_installed, exports = partial(is_tool_installed, dependencies.catalogue), dependencies.audit_exports
     exports.admit(caller.user_id)
 
     async def fetch_views() -> AsyncIterator[list[AuditItemView]]:
@@ -197,7 +199,7 @@ async def export_audit(
                 query.MAX_ITEMS,
                 search_seconds=EXPORT_SEARCH_SECONDS,
             )
-            yield [_build_view(item, existing) for item in page.items]
+            yield [_build_view(item, is_installed) for item in page.items]
             if (cursor := page.next_cursor) is None:
                 return
 
@@ -244,7 +246,7 @@ async def list_deployment_audit(
     tenant.
     """
     await _seal_for_operator(caller, console, request)
-    return await _fetch_page(console, DEPLOYMENT_CHAIN, filters, None, NO_TOOLS)
+    return await _fetch_page(console, DEPLOYMENT_CHAIN, filters, None, lambda _module, _tool: False)
 
 
 async def _seal_for_operator(caller: Principal, console: Database, request: Request) -> None:
@@ -257,7 +259,7 @@ async def _seal_for_operator(caller: Principal, console: Database, request: Requ
 
 
 async def _fetch_page(
-    console: Database, chain: UUID, filters: AuditQuery, user: UUID | None, existing: ExistingTools | None
+    console: Database, chain: UUID, filters: AuditQuery, user: UUID | None, is_installed: IsInstalled | None
 ) -> AuditPageView:
     page = await query.fetch_audit_page(
         console,
@@ -267,7 +269,7 @@ async def _fetch_page(
         filters.limit,
         oldest_first=filters.sort == "occurred_at",
     )
-    items = [_build_view(item, existing) for item in page.items]
+    items = [_build_view(item, is_installed) for item in page.items]
     return AuditPageView(items=items, next_cursor=page.next_cursor, searched_back_to=page.searched_until)
 
 
@@ -284,13 +286,12 @@ def _build_filter(filters: AuditFilters, user: UUID | None) -> query.AuditFilter
     )
 
 
-def _find_denial(item: query.AuditEntry, existing: ExistingTools | None) -> Denial:
-    """Find the kind of a denial. Without `existing` tools the reader must not learn which of them there are."""
+def _find_denial(item: query.AuditEntry, is_installed: IsInstalled | None) -> Denial:
+    """Find the kind of a denial. Without `is_installed` the reader must not learn which tools there are."""
     if item.kind == AuditEventKind.DENIED:
-        if existing is None:
+        if is_installed is None:
             return "tool"
-        module = existing.get(item.module)
-        return "hidden_tool" if module is not None and item.tool in ("", *module.tools) else "unknown_tool"
+        return "hidden_tool" if is_installed(item.module, item.tool) else "unknown_tool"
     return "scope" if item.outcome == CallOutcome.DENIED else ""
 
 
@@ -301,7 +302,7 @@ def _resolve_user(caller: Principal, user: UUID | None) -> UUID | None:
     )
 
 
-def _build_view(item: query.AuditEntry, existing: ExistingTools | None) -> AuditItemView:
+def _build_view(item: query.AuditEntry, is_installed: IsInstalled | None) -> AuditItemView:
     arguments = None if item.arguments is None else item.arguments.decode("utf-8", "replace")
     return AuditItemView(
         seq=item.seq,
@@ -319,5 +320,5 @@ def _build_view(item: query.AuditEntry, existing: ExistingTools | None) -> Audit
         arguments_digest=item.digest.hex(),
         arguments=arguments,
         detail=dict(item.detail),
-        denial=_find_denial(item, existing),
+        denial=_find_denial(item, is_installed),
     )

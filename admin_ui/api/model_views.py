@@ -16,6 +16,7 @@ from core.api.dependencies import AdminRead, RolePath, UserPath
 from core.api.schemas import ResponseModel
 from core.directory.roles import get_role
 from core.directory.users import get_user
+from core.module_manifest import CapabilityKind
 from core.permissions import Policy
 from core.policy_loader import load_policy_of_role, load_policy_of_user
 from core.token_estimate import estimate_tokens
@@ -31,6 +32,21 @@ class ModelViewModule(ResponseModel):
     estimated_tokens: int = Field(description="Estimate of the tokens of the schemas that get_module_schema answers.")
 
 
+class OfferedResourceView(ResponseModel):
+    """A resource that a client can attach to a chat."""
+
+    module: str = Field(description="Name of the module.")
+    name: str = Field(description="Name of the resource.")
+    uri: str = Field(description="URI template of the resource.")
+
+
+class OfferedPromptView(ResponseModel):
+    """A prompt that a client can offer to its person."""
+
+    module: str = Field(description="Name of the module.")
+    name: str = Field(description="Name of the prompt.")
+
+
 class ModelViewResult(ResponseModel):
     """Everything that a model is shown, with its cost in tokens.
 
@@ -41,6 +57,8 @@ class ModelViewResult(ResponseModel):
     definitions: list[dict[str, Any]] = Field(description="Tool definitions that a client loads at its start.")
     modules: list[ModelViewModule] = Field(description="Modules and tools that exist for the model; all others do not.")
     tool_count: int = Field(description="Number of tools that exist for the model.")
+    resources: list[OfferedResourceView] = Field(description="Resources that the person of the model can attach.")
+    prompts: list[OfferedPromptView] = Field(description="Prompts that the person of the model can choose.")
     estimated_start_tokens: int = Field(
         description="Estimate of the tokens that are loaded at the start: instructions and definitions."
     )
@@ -90,6 +108,16 @@ def _count_tokens(view: ModelView) -> ModelViewResult:
         definitions=[dict(definition) for definition in view.definitions],
         modules=modules,
         tool_count=sum(len(module.tools) for module in modules),
+        resources=[
+            OfferedResourceView(module=one.module, name=one.name, uri=one.uri)
+            for one in view.offered
+            if one.kind is CapabilityKind.RESOURCE
+        ],
+        prompts=[
+            OfferedPromptView(module=one.module, name=one.name)
+            for one in view.offered
+            if one.kind is CapabilityKind.PROMPT
+        ],
         estimated_start_tokens=_estimate_start(view),
         estimated_schema_tokens=sum(module.estimated_tokens for module in modules),
     )

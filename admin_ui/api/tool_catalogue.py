@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from core.module_manifest import CapabilityKind
 from core.permissions import Policy
 
 
@@ -15,12 +16,14 @@ class LocalizedText:
     ja: str
 
 
+_OFFERED_KINDS = frozenset({CapabilityKind.RESOURCE, CapabilityKind.PROMPT})
 BATCH_TITLE = LocalizedText("Batch", "バッチ")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDescription:
-    """A tool for people. `description` is plain text of its module's author."""
+    """A tool for people, or a resource or prompt. `description` is plain text of its module's author; `uri` the URI
+    template of a resource."""
 
     module: str
     name: str
@@ -30,11 +33,13 @@ class ToolDescription:
     destructive: bool
     idempotent: bool
     open_world: bool
+    kind: CapabilityKind = CapabilityKind.TOOL
+    uri: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleDescription:
-    """A module for people; without a vendor it needs no account. `tools` are by name."""
+    """A module for people; without a vendor it needs no account. `tools` are by name, and its resources and prompts."""
 
     name: str
     title: LocalizedText
@@ -54,11 +59,13 @@ class ToolSchemas:
 @dataclass(frozen=True, slots=True)
 class ModelView:
     """All that a model is shown under one policy: `instructions` and the `definitions` of tools that a client loads at
-    its start, and by module what get_module_schema answers for it."""
+    its start, and by module what get_module_schema answers for it. `offered` are the resources and prompts that a
+    client shows to its person."""
 
     instructions: str
     definitions: Sequence[Mapping[str, Any]]
     schemas: Mapping[str, Sequence[Mapping[str, Any]]]
+    offered: Sequence[ToolDescription] = ()
 
 
 class ToolCatalogue(Protocol):
@@ -73,12 +80,26 @@ class ToolCatalogue(Protocol):
         ...
 
     def list_permitted_tools(self, policy: Policy) -> Mapping[str, Sequence[str]]:
-        """Return the names of the tools that exist under a policy, by module, as the tool sieve decides."""
+        """Return the names of the tools, resources and prompts that exist under a policy, by module, as the tool sieve
+        decides."""
+        ...
+
+    def is_offered(self, kind: CapabilityKind, name: str) -> bool:
+        """Check whether an installed module has a resource with this URI, or a prompt with this name."""
         ...
 
     def build_model_view(self, policy: Policy) -> ModelView:
         """Return what a model is shown under a policy."""
         ...
+
+
+def is_tool_installed(catalogue: ToolCatalogue, module: str, tool: str) -> bool:
+    """Check whether what the audit log names is installed: a tool of a module, any tool where its name is empty, and a
+    resource by its URI or a prompt by its name, where the kind stands in the place of the module."""
+    if module in _OFFERED_KINDS:
+        return catalogue.is_offered(CapabilityKind(module), tool)
+    found = catalogue.list_modules().get(module)
+    return found is not None and tool in ("", *found.tools)
 
 
 def find_titles(catalogue: ToolCatalogue, module: str, tool: str) -> tuple[LocalizedText, LocalizedText]:

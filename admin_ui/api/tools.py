@@ -24,6 +24,7 @@ from core.api.sorted_lists import SortedList, SortKey
 from core.connection_state import ConnectionState, UserConnection
 from core.directory.tenants import get_tenant
 from core.errors import NotFound
+from core.module_manifest import CapabilityKind
 from core.names import MODULE_NAME_FIELD
 from core.policy_loader import load_policy_of_user
 from core.text_folding import fold_text, matches_all_words
@@ -45,6 +46,11 @@ Permitted = Annotated[
     bool,
     Query(description="False for the tools that the caller may not use, where the tenant shows them; default true."),
 ]
+KindFilter = Annotated[
+    CapabilityKind | None, Query(description="Kind: `tool`, `resource` or `prompt`; default all of them.")
+]
+KIND_FIELD = Field(description="Kind: a `tool` for models, or a `resource` or `prompt` for people.")
+URI_FIELD = Field(description="URI template of a resource; empty for tools and prompts.")
 Effect = Literal["reads", "changes", "destroys"]
 ModuleSort = Literal["module", "-module", "tool_count", "-tool_count"]
 ConnectionFilter = Literal["ready", "personal", "shared", "needs_connect", "broken"]
@@ -58,7 +64,7 @@ class LocalizedTextView(ResponseModel):
 
 
 class ToolView(ResponseModel):
-    """A tool of a module, as people see it."""
+    """A tool of a module, as people see it, or one of its resources and prompts."""
 
     module: str = Field(description="Name of the module, such as `github`.")
     name: str = Field(description="Name of the tool, such as `search_issues`.")
@@ -71,13 +77,15 @@ class ToolView(ResponseModel):
     )
     idempotent: bool = Field(description="True if a repeated call changes nothing more.")
     open_world: bool = Field(description="True if the tool deals with more than the service's own data.")
+    kind: CapabilityKind = KIND_FIELD
+    uri: str = Field(description="URI template of a resource; empty for others, and if the caller may not use it.")
 
 
 class ToolDetailView(ToolView):
     """A tool with the schemas of its parameters and its result."""
 
     parameters: dict[str, Any] = Field(description="JSON Schema of the parameters.")
-    returns: dict[str, Any] = Field(description="JSON Schema of the result.")
+    returns: dict[str, Any] = Field(description="JSON Schema of the result; empty for resources and prompts.")
 
 
 class ModuleConnectionView(ResponseModel):
@@ -112,10 +120,10 @@ class ToolModuleView(ResponseModel):
     module: str = Field(description="Name of the module, such as `github`.")
     title: LocalizedTextView = Field(description="Display name of the module.")
     description: LocalizedTextView = Field(description="Purpose of the module.")
-    tool_count: int = Field(description="Number of tools that the caller may use.")
+    tool_count: int = Field(description="Number of tools, resources and prompts that the caller may use.")
     matching_tool_count: int = Field(description="Number of those that match the search.")
     hidden_tool_count: int = Field(
-        description="Number of tools that the caller may not use; 0 if the tenant does not show them."
+        description="Number of those that the caller may not use; 0 if the tenant does not show them."
     )
     connection: ModuleConnectionView | None = Field(
         description="Connection of the caller; null if the caller may use no tool of the module."
@@ -145,11 +153,12 @@ async def list_tools(
     request: Request,
     q: SearchText = "",
     module: ModuleFilter = None,
+    kind: KindFilter = None,
     permitted: Permitted = True,
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[ToolView]:
-    """List the caller's tools.
+    """List the caller's tools, resources and prompts.
 
     By module and name. With `permitted=false` returns names and titles of those that the caller may not use, to people
     in a browser or at MCPist's command line alone.
@@ -161,7 +170,7 @@ async def list_tools(
         tool
         for name in names
         for tool in _search(q, visible.modules[name], visible.list_tools(name, permitted))
-        if (tool.module, tool.name) > after
+        if (tool.module, tool.name) > after and kind in (None, tool.kind)
     ]
     page, next_cursor = split_page(found[: limit + 1], limit, lambda tool: (tool.module, tool.name))
     return PageOf(items=[_build_tool_view(tool, permitted) for tool in page], next_cursor=next_cursor)
@@ -320,6 +329,8 @@ def _build_tool_view(tool: ToolDescription, permitted: bool) -> ToolView:
         effect=get_effect(tool) if permitted else None,
         idempotent=permitted and tool.idempotent,
         open_world=permitted and tool.open_world,
+        kind=tool.kind,
+        uri=tool.uri if permitted else "",
     )
 
 

@@ -14,6 +14,7 @@ from cli.failures import CommandExit, describe_failure, print_failure
 from cli.runner import load_settings
 from core.concurrency.event_loop import run_event_loop
 from core.errors import Invalid
+from gateway.mcp.exposure import View, parse_exposure
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -41,6 +42,19 @@ def stdio(
     tenant: Annotated[
         str | None, typer.Option("--tenant", metavar="SLUG", help="Whose, without a URL, where there are several.")
     ] = None,
+    module: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--module", metavar="NAME", help="List the tools of this module as plain tools; repeat it for several."
+        ),
+    ] = None,
+    view: Annotated[
+        View | None,
+        typer.Option(
+            "--view",
+            help="How tools are listed: by the three meta-tools, as plain tools, or both; with --module: plain.",
+        ),
+    ] = None,
 ) -> None:
     """Speak MCP on standard input and output.
 
@@ -55,24 +69,41 @@ def stdio(
     if settings.url and settings.token is None:
         raise Invalid("MCPIST_URL is set and MCPIST_TOKEN is not: put an API token of that MCPist there")
     configure_logs("warning" if settings.log_level == "info" else settings.log_level, settings.log_format)
+    exposure = _build_exposure(module or [], view)
     with _claim_output() as output:
-        code = run_event_loop(_run_relay(settings, output, user, tenant))
+        code = run_event_loop(_run_relay(settings, output, user, tenant, exposure))
     if code:
         raise CommandExit(code)
 
 
-async def _run_relay(settings: "Settings", output: int, user: str | None, tenant: str | None) -> int:
+def _build_exposure(modules: list[str], view: View | None) -> str:
+    """Build the query of the URL that says how tools are listed; empty for what everybody has.
+
+    Raises:
+        core.errors.Invalid: a name is none of a module.
+    """
+    from urllib.parse import urlencode
+
+    fields = {"view": view.value if view else "", "modules": ",".join(modules)}
+    query = urlencode({name: value for name, value in fields.items() if value}, safe=",")
+    parse_exposure(query)
+    return query
+
+
+async def _run_relay(settings: "Settings", output: int, user: str | None, tenant: str | None, exposure: str) -> int:
     from importlib.metadata import version
 
     from cli.stdio.lines import LineReader, LineWriter
     from cli.stdio.relay import StdioRelay
-    from cli.stdio.upstream import create_http_session
+    from cli.stdio.upstream import ExposedUpstream, create_http_session
 
     with _watch_stop_signals() as (stopped, listen):
         async with (
             _open_upstream(settings, user, tenant, listen) as upstream,
             create_http_session(version("mcpist")) as session,
         ):
+            if exposure:
+                upstream = ExposedUpstream(upstream, exposure)
             lines = LineReader(sys.stdin.fileno())
             lines.start()
             finding = asyncio.create_task(_find_upstream(upstream), name="finding MCPist")

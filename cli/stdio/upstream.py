@@ -1,7 +1,7 @@
 """The MCPist that the relay speaks to, and one request to it."""
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
@@ -54,6 +54,24 @@ class FixedUpstream:
 
     async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
         return old
+
+
+class ExposedUpstream:
+    """A MCPist whose tools are shown as `exposure` says, the query of a URL (gateway.mcp.exposure)."""
+
+    def __init__(self, upstream: Upstream, exposure: str) -> None:
+        self._upstream = upstream
+        self._exposure = exposure
+
+    async def get_endpoint(self) -> UpstreamEndpoint:
+        return self._add_query(await self._upstream.get_endpoint())
+
+    async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
+        plain = replace(old, url=urlunsplit(urlsplit(old.url)._replace(query="")))
+        return self._add_query(await self._upstream.renew_endpoint(plain))
+
+    def _add_query(self, endpoint: UpstreamEndpoint) -> UpstreamEndpoint:
+        return replace(endpoint, url=urlunsplit(urlsplit(endpoint.url)._replace(query=self._exposure)))
 
 
 class ResponseTooLarge(Exception):

@@ -72,6 +72,15 @@ class SieveView:
                     return resource, variables
         return None
 
+    def list_capabilities(self) -> tuple[CatalogueTool, ...]:
+        """List the tools, what reads the resources, and what fills in the prompts, of the modules that roles are
+        about."""
+        return (
+            *(tool for module in self.modules.values() for tool in module.tools),
+            *(resource.tool for resource in self.resources),
+            *(prompt.tool for prompt in self.prompts.values()),
+        )
+
     def has(self, tool: CatalogueTool) -> bool:
         """Check whether a tool exists, or what reads a resource or fills in a prompt."""
         return tool in self._readers or self.by_name.get((tool.module, tool.name)) is tool

@@ -1,6 +1,5 @@
 """What people attach to a chat from GitHub: a file, an issue, a pull request and its diff."""
 
-import base64
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -49,9 +48,8 @@ def _build_contents(file: VendorFile) -> ResourceContents:
         return read_long_text_resource(text.text, mime_type=_TEXT_TYPES.get(suffix, "text/plain"))
     if file.content is None or len(file.content) > MAX_DATA_BYTES:
         raise ToolError(f"the file is too large for a resource: {file.size} bytes; read it in parts with the tools")
-    data = base64.b64encode(file.content)
     mime_type = _DATA_TYPES.get(suffix, "application/octet-stream")
-    return ResourceContents(contents=(ResourceContent(data=data, mime_type=mime_type),))
+    return ResourceContents(contents=(ResourceContent(data=file.content, mime_type=mime_type),))
 
 
 @resource(

@@ -243,6 +243,7 @@ class AdminApp:
 
     def sections(self) -> tuple[ApiSection, ...]:
         kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, _changed, SETTINGS_SCHEMA)
+        notes = InstalledModule("notes", "Notes", "Notes.", {"note": True, "sum_up": True})
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
         statuses = UserConnections(self.broker, self.connect.connection_health, self.connect.available_services, URL)
         admin = admin_section(
@@ -256,7 +257,7 @@ class AdminApp:
                     None if self.feed_address is None else JobEvents(self.feed_address),
                 ),
                 ("kg",),
-                {"kg": kg, "mute": mute},
+                {"kg": kg, "mute": mute, "notes": notes},
                 self.checks,
                 connections=statuses,
                 create_schedule=refuse_schedule,

@@ -291,9 +291,14 @@ async def test_services_are_listed(app: AdminApp, acme: Tenant) -> None:
             await set_service(app.console, Actor("tests"), acme.id, f"n{number}", enabled=number % 2 == 0)
         every = await everything(admin, "/services")
     shown = [(one["module"], one["enabled"], one["installed"], one["settings"]) for one in listed["items"]]
-    assert shown == [("kg", False, True, {}), ("module_of_acme", True, False, {}), ("mute", False, True, {})]
+    assert shown == [
+        ("kg", False, True, {}),
+        ("module_of_acme", True, False, {}),
+        ("mute", False, True, {}),
+        ("notes", False, True, {}),
+    ]
     assert listed["next_cursor"] is None
-    assert [one["module"] for one in every] == ["kg", "module_of_acme", "mute", "n0", "n1", "n2", "n3"]
+    assert [one["module"] for one in every] == ["kg", "module_of_acme", "mute", "n0", "n1", "n2", "n3", "notes"]
 
 
 async def test_an_address_is_lowered_only_where_that_keeps_it_the_same(app: AdminApp, acme: Tenant) -> None:

@@ -45,6 +45,8 @@ async def test_each_person_sees_their_own_tools_of_their_own_tenant(app: AdminAp
         "effect": "reads",
         "idempotent": True,
         "open_world": False,
+        "kind": "tool",
+        "uri": "",
     }
     assert shown[1]["effect"] == "changes"
 
@@ -77,6 +79,8 @@ async def test_hidden_tools_are_named_where_the_tenant_says_so(app: AdminApp, ac
             "effect": None,
             "idempotent": False,
             "open_world": False,
+            "kind": "tool",
+            "uri": "",
         }
         assert (await user.get("/tool-modules/kg")).json()["hidden_tool_count"] == 2
         async with app.script(acme.user.token) as model:

@@ -1,4 +1,5 @@
-"""Modules that the API's tests know: `kg` needs no account, `shop` has a vendor."""
+"""Modules that the API's tests know: `kg` needs no account, `notes` has a resource and a prompt alone, `shop` has a
+vendor."""
 
 from typing import Annotated
 
@@ -7,7 +8,18 @@ from pydantic import BaseModel, Field
 from core.module_manifest import ModuleManifest, list_vendor_manifests
 from gateway.catalogue import Catalogue, build_catalogue
 from gateway.module_manifests import build_module_manifests
-from modules.kit import Context, Hints, Module, tool
+from modules.kit import (
+    Context,
+    Hints,
+    Module,
+    PromptMessages,
+    ResourceContents,
+    build_user_prompt,
+    prompt,
+    read_text_resource,
+    resource,
+    tool,
+)
 from tests.support.toy_vendor import shop_module
 
 READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
@@ -40,10 +52,23 @@ async def delete(context: Context, name: Word) -> Found:
     return Found(found=name)
 
 
+@resource("resource://notes/{topic}", mime_type="text/plain", scopes=["notes:read"])
+async def note(context: Context, topic: Word) -> ResourceContents:
+    """A note about a `topic`."""
+    return read_text_resource(topic)
+
+
+@prompt(scopes=["notes:read"])
+async def sum_up(context: Context, topic: Word) -> PromptMessages:
+    """Sum up the notes about a topic."""
+    return build_user_prompt(topic)
+
+
 def toy_catalogue() -> Catalogue:
-    """The catalogue of both."""
+    """The catalogue of all."""
     kg = Module("kg", "Graph", "A graph.", frozenset({"kg:read", "kg:write"}), (search, write, delete))
-    return build_catalogue([kg, shop_module("https://shop.example")])
+    notes = Module("notes", "Notes", "Notes.", frozenset({"notes:read"}), (), resources=(note,), prompts=(sum_up,))
+    return build_catalogue([kg, notes, shop_module("https://shop.example")])
 
 
 def toy_vendors() -> tuple[ModuleManifest, ...]:

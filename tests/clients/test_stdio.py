@@ -20,6 +20,20 @@ async def test_python_sdk(stdio_command: StdioCommand, mode: str, version: str) 
         assert_story(await tell(client, entity), entity, version)
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_plain_tools_of_a_module(stdio_command: StdioCommand, mode: str) -> None:
+    parameters = StdioServerParameters(
+        command=stdio_command.command,
+        args=[*stdio_command.arguments, "--module", "knowledge_graph"],
+        env=stdio_command.environment,
+    )
+    async with Client(parameters, mode=mode, read_timeout_seconds=20) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert {"kg_search", "kg_create_entities"} <= set(names)
+        assert not set(META_TOOLS) & set(names)
+        assert not (await client.call_tool("kg_search", {"query": "nobody at all"})).is_error
+
+
 @pytest.mark.usefixtures("node_packages")
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 async def test_inspector(stdio_command: StdioCommand, tmp_path: Path, era: str) -> None:

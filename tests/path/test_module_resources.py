@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.path.conftest import People, on_shared_product
+from tests.path.stream_app import hear, until, updated
 from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.product import Node, Person
 
@@ -76,3 +77,33 @@ async def test_a_prompt_needs_no_account(node: Node, people: People) -> None:
     params = {"name": "jira_bug_report", "arguments": {"severity": "Critical", "component": "検索"}}
     (message,) = (await node.post(people.admin.token, "prompts/get", params)).result["messages"]
     assert '"検索"' in message["content"]["text"]
+
+
+@on_shared_product
+async def test_the_resources_that_the_requirements_name(node: Node, people: People) -> None:
+    listed = (await node.post(people.admin.token, "resources/templates/list")).result["resourceTemplates"]
+    templates = {one["uriTemplate"] for one in listed}
+    assert {
+        "resource://notion/pages/{id}/raw",
+        "resource://github/repos/{owner}/{repo}/readme",
+        "resource://supabase/schemas/{project}/{table}",
+    } <= templates
+    for one in listed:
+        assert one["title"].partition(": ")[2]
+        assert one["description"].endswith(".")
+        assert one["mimeType"]
+
+
+@on_shared_product
+async def test_who_has_subscribed_is_told_of_a_change_by_a_tool(node: Node, people: People) -> None:
+    for person in (people.admin, people.other_admin):
+        for uri in (ADA, GRAPH):
+            assert (await node.post(person.token, "resources/subscribe", {"uri": uri})).result == {}
+    async with hear(node, people.admin) as hers, hear(node, people.other_admin) as others:
+        await remember(node, people.admin, "Ada / 会")
+        await until(lambda: len(updated(hers)) == 2, 5)
+        assert set(updated(hers)) == {ADA, GRAPH}
+        await remember(node, people.other_admin, "Eve / 会")  # the last that anybody may hear
+        await until(lambda: updated(others), 5)
+        assert updated(others) == [GRAPH]
+        assert len(updated(hers)) == 2

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from core.config.settings import Settings
 from tests.process.hostile import (
     DEEP,
     MEBIBYTE,
@@ -48,6 +47,8 @@ ALLOCATOR = 6 * MEBIBYTE
 """What it keeps or gives back varies by this from run to run of the same attack."""
 ATTEMPTS = 3
 """Memory that leaks grows in each attempt; what the allocator keeps of a larger burst than before grows once."""
+STREAMS_PER_CREDENTIAL = 8
+"""By default (core.config.settings)."""
 CLIENTS = 500
 LEAST_SECONDS = 1.5
 CUT_SECONDS = 90
@@ -66,7 +67,7 @@ class AttackedDeployment:
 
     async def people(self) -> list[Person]:
         """As many credentials as 500 streams take, made once."""
-        while len(self.crowd) < -(-CLIENTS // Settings.streams_per_credential):
+        while len(self.crowd) < -(-CLIENTS // STREAMS_PER_CREDENTIAL):
             self.crowd.append(await self.split.product.with_token(self.ada))
         return self.crowd
 

@@ -32,8 +32,8 @@ def test_every_module_has_a_manifest() -> None:
     catalogue = load_installed_modules()
     assert list(manifests) == [module.name for module in catalogue.modules]
     for module in catalogue.modules:
-        assert {name: tool.read_only for name, tool in manifests[module.name].tools.items()} == {
-            entry.tool.name: entry.tool.hints.read_only for entry in catalogue.tools[module.name]
+        assert {name: (tool.kind, tool.read_only) for name, tool in manifests[module.name].tools.items()} == {
+            entry.tool.name: (entry.kind, entry.read_only) for entry in catalogue.list_capabilities(module.name)
         }
 
 

@@ -55,6 +55,60 @@ def without(catalogue: Catalogue, kept: Iterable[tuple[str, str]]) -> Catalogue:
     )
 
 
+def crowd_with_capabilities(modules: int) -> Catalogue:
+    """A crowd whose modules have two tools, the resource ``s0702q``, the template ``e0703q`` with the variable
+    ``v0703q``, and the prompt ``p0704q`` with the argument ``w0704q``. What they are completed to is ``c07..q``."""
+    return build_catalogue(_with_capabilities(_module(number, 2), number) for number in range(modules))
+
+
+def without_capabilities(catalogue: Catalogue, kept: Iterable[tuple[str, str]]) -> Catalogue:
+    """The catalogue of a world in which there are only these (module, tool, resource or prompt)."""
+    wanted = set(kept)
+
+    def choose(module: Module) -> Module:
+        parts = (module.tools, module.resources, module.prompts)
+        tools, resources, prompts = (tuple(x for x in part if (module.name, x.name) in wanted) for part in parts)
+        return replace(module, tools=tools, resources=resources, prompts=prompts)
+
+    modules = map(choose, catalogue.modules)
+    return build_catalogue(one for one in modules if one.tools or one.resources or one.prompts)
+
+
+def _with_capabilities(module: Module, number: int) -> Module:
+    status, entry, text = (f"{number:02}{n:02}q" for n in (2, 3, 4))
+    scopes = frozenset({module.name})
+
+    async def read(_context: Context, **variables: str) -> ResourceContents:
+        return read_text_resource(f"c{status} {sorted(variables)}")
+
+    async def fill(_context: Context, **arguments: str) -> PromptMessages:
+        return build_user_prompt(f"c{text} {sorted(arguments)}")
+
+    def complete(digits: str) -> Mapping[str, Any]:
+        async def values(_context: Context, typed: str, _known: Mapping[str, str]) -> list[str]:
+            return [f"c{digits}"]
+
+        return {f"{'v' if digits == entry else 'w'}{digits}": values}
+
+    def arguments(name: str) -> type[BaseModel]:
+        fields: Any = {name: (Annotated[str, Field(description=f"What x{name[1:]} needs")], ...)}
+        return create_model(f"x{name}", __config__={"extra": "forbid"}, **fields)
+
+    base = f"resource://{module.name}"
+    return replace(
+        module,
+        resources=(
+            Resource(f"s{status}", f"s{status}", f"About y{status}.", (f"{base}/s{status}",), "text/plain", scopes,
+                     create_model(f"s{status}", __config__={"extra": "forbid"}), read),
+            Resource(f"e{entry}", f"e{entry}", f"About y{entry}.", (f"{base}/e{entry}/{{v{entry}}}",), "text/plain",
+                     scopes, arguments(f"v{entry}"), read, complete(entry)),
+        ),
+        prompts=(
+            Prompt(f"p{text}", f"p{text}", f"About y{text}.", scopes, arguments(f"w{text}"), fill, complete(text)),
+        ),
+    )  # fmt: skip
+
+
 def names_of(one: CatalogueTool) -> tuple[str, ...]:
     """Every name that belongs to this tool alone."""
     return one.tool.name, *one.tool.aliases, *one.tool.arguments.model_fields

@@ -52,7 +52,7 @@ def permitted(catalogue: Catalogue, matrix: Matrix) -> set[tuple[str, str]]:
     """The oracle: row by row, as the design says it in words."""
     found: set[tuple[str, str]] = set()
     for module in matrix.services & catalogue.tools.keys():
-        for one in catalogue.tools[module]:
+        for one in catalogue.list_capabilities(module):
             reads = one.tool.hints.read_only
             if matrix.read_only and not reads:
                 continue
@@ -67,7 +67,7 @@ def speakable(catalogue: Catalogue, allowed: set[tuple[str, str]]) -> set[bytes]
     """Every name that an answer to somebody who may use `allowed` may hold."""
     names: set[str] = set()
     for module, name in allowed:
-        (one,) = [one for one in catalogue.tools[module] if one.tool.name == name]
+        (one,) = [one for one in catalogue.list_capabilities(module) if one.tool.name == name]
         digits = name[1:]
         names |= {module, f"d{module[1:]}", f"x{digits}", f"y{digits}", f"r{digits}", *names_of(one)}
     return {name.encode() for name in names}
@@ -87,7 +87,7 @@ def _rows(catalogue: Catalogue, source: random.Random) -> Rows:
 
 def _permission(catalogue: Catalogue, source: random.Random) -> str:
     module = source.choice(catalogue.modules)
-    tool = source.choice(module.tools)
+    tool = source.choice(catalogue.list_capabilities(module.name))
     forms = (f"{module.name}.{tool.name}", f"{module.name}.*", f"{module.name}:read", "*")
     return source.choices(forms, (6, 2, 2, 0.3))[0]
 

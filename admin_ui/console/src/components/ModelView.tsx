@@ -39,6 +39,30 @@ export function ModelView({ queryKey, load }: ModelViewProps) {
           empty={modelView.nothing}
         />
       </Section>
+      {view.resources.length > 0 && (
+        <Section title={modelView.resources} help={modelView.resourcesHelp}>
+          <ItemList
+            label={modelView.resources}
+            items={view.resources}
+            itemKey={(one) => `${one.module}.${one.name}`}
+            title={(one) => one.uri}
+            detail={(one) => `${one.module}.${one.name}`}
+            empty={modelView.nothing}
+          />
+        </Section>
+      )}
+      {view.prompts.length > 0 && (
+        <Section title={modelView.prompts} help={modelView.promptsHelp}>
+          <ItemList
+            label={modelView.prompts}
+            items={view.prompts}
+            itemKey={(one) => `${one.module}.${one.name}`}
+            title={(one) => one.name}
+            detail={(one) => one.module}
+            empty={modelView.nothing}
+          />
+        </Section>
+      )}
       <Section title={modelView.definitions} help={modelView.definitionsHelp}>
         {view.definitions.map((definition) => (
           <details key={String(definition.name)} className={styles.definition}>

@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import { type KeyboardEvent, memo, type RefObject, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { SchemaServiceToolView } from '../../api/schema.d.ts'
+import { KindTag } from '../../components/KindTag.tsx'
 import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
 import { type Messages, useFormat, useLanguage } from '../../messages/index.tsx'
 import styles from './PermissionMatrix.module.css'
@@ -168,9 +169,10 @@ const ToolCells = memo(function ToolCells({ tool, grants, onToggle }: ToolCellsP
   const title = tool.title[language]
   return (
     <>
-      <span role="rowheader" className={styles.name} title={tool.description} dir="auto">
+      <span role="rowheader" className={styles.name} title={tool.uri || tool.description} dir="auto">
         <span className={styles.title}>{title}</span>
         <code>{tool.name}</code>
+        <KindTag kind={tool.kind} />
       </span>
       <span role="gridcell" className={styles.check} title={locked ? matrix.deniedAtLarge : undefined}>
         <Tick label={title} state={permitted ? 'on' : 'off'} isLocked={locked} onToggle={onToggle} />

@@ -5,6 +5,7 @@ import { api, read } from '../../api/client.ts'
 import { useMe } from '../../api/queries.ts'
 import type { SchemaAccessRequestView, SchemaToolView } from '../../api/schema.d.ts'
 import { Button } from '../../components/Button.tsx'
+import { KindTag } from '../../components/KindTag.tsx'
 import { Localized, useLocalized } from '../../components/Localized.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
@@ -94,6 +95,7 @@ function HiddenRow({ tool, asks, request }: HiddenRowProps) {
           <code className={styles.code}>
             {tool.module}.{tool.name}
           </code>
+          <KindTag kind={tool.kind} />
         </p>
         {request?.state === 'declined' && (
           <p className={styles.toolAbout} dir="auto">

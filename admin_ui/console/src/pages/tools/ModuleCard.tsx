@@ -5,6 +5,7 @@ import { memo } from 'react'
 import type { SchemaToolModuleView, SchemaToolView } from '../../api/schema.d.ts'
 import { ActionMenu } from '../../components/ActionMenu.tsx'
 import { Button } from '../../components/Button.tsx'
+import { KindTag } from '../../components/KindTag.tsx'
 import { Localized, useLocalized } from '../../components/Localized.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { SetUpLink } from '../../components/SetUpLink.tsx'
@@ -153,23 +154,26 @@ const ToolRow = memo(function ToolRow({ tool }: { tool: SchemaToolView }) {
           >
             <Localized text={tool.title} />
           </Link>
-          <code className={styles.code}>{tool.name}</code>
+          <code className={styles.code}>{tool.uri || tool.name}</code>
+          <KindTag kind={tool.kind} />
         </p>
         <p lang="en" dir="auto" className={styles.toolAbout}>
           {tool.description}
         </p>
       </div>
       {tool.effect && <EffectBadge effect={tool.effect} />}
-      <Link
-        to="."
-        search={(before: object) => ({ ...before, try: `${tool.module}.${tool.name}` })}
-        state={{ opened: true }}
-        resetScroll={false}
-        aria-label={playground.title(localized(tool.title))}
-        className={styles.try}
-      >
-        {playground.try}
-      </Link>
+      {tool.kind === 'tool' && (
+        <Link
+          to="."
+          search={(before: object) => ({ ...before, try: `${tool.module}.${tool.name}` })}
+          state={{ opened: true }}
+          resetScroll={false}
+          aria-label={playground.title(localized(tool.title))}
+          className={styles.try}
+        >
+          {playground.try}
+        </Link>
+      )}
     </li>
   )
 })

@@ -4,6 +4,7 @@ import { useOverlay } from '../../components/overlay.ts'
 import { Localized, useLocalized } from '../../components/Localized.tsx'
 import { CopyButton } from '../../components/CopyField.tsx'
 import { DetailPanel } from '../../components/DetailPanel.tsx'
+import { KindTag } from '../../components/KindTag.tsx'
 import { Facts, Section } from '../../components/Facts.tsx'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { useMessages } from '../../messages/index.tsx'
@@ -32,7 +33,7 @@ export function ToolPanel({ name, onClose }: ToolPanelProps) {
     <DetailPanel
       title={data ? localized(data.title) : tool}
       onClose={onClose}
-      actions={data && <Button onPress={() => open({ try: name })}>{playground.try}</Button>}
+      actions={data?.kind === 'tool' && <Button onPress={() => open({ try: name })}>{playground.try}</Button>}
     >
       <div className={styles.panel}>
         {error ? (
@@ -59,6 +60,8 @@ function ToolDetail({ tool }: { tool: SchemaToolDetailView }) {
         facts={[
           [tools.name, <ToolId key="name" name={`${tool.module}.${tool.name}`} />],
           [tools.module, module ? <Localized key="module" text={module.title} /> : tool.module],
+          ...(tool.kind === 'tool' ? [] : [[tools.kind, <KindTag key="kind" kind={tool.kind} />] as const]),
+          ...(tool.uri ? [[tools.uri, <code key="uri">{tool.uri}</code>] as const] : []),
           [tools.effect, tool.effect && <EffectBadge key="effect" effect={tool.effect} />],
           ...(tool.effect === 'reads'
             ? []
@@ -69,9 +72,11 @@ function ToolDetail({ tool }: { tool: SchemaToolDetailView }) {
       <Section title={tools.parameters}>
         <ParameterList schema={tool.parameters} />
       </Section>
-      <Section title={tools.returns}>
-        <ParameterList schema={tool.returns} />
-      </Section>
+      {tool.kind === 'tool' && (
+        <Section title={tools.returns}>
+          <ParameterList schema={tool.returns} />
+        </Section>
+      )}
     </>
   )
 }
