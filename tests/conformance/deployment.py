@@ -88,7 +88,8 @@ async def running_conformance_deployment(site: Path) -> AsyncGenerator[Conforman
             await command(home, port, "service", "enable", MODULE.name, **variables)
             yield ConformanceDeployment(home, port, f"{ready['mcp_url']}/plain/{MODULE.name}", ready["api_token"])
         finally:
-            server.send_signal(signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):  # it has not started
+                server.send_signal(signal.SIGTERM)
             async with asyncio.timeout(START_SECONDS):
                 await server.wait()
 
