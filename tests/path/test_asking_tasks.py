@@ -188,8 +188,11 @@ async def test_a_subscription_tells_of_the_question_and_goes_on(app: TaskApp) ->
         wanted = {"taskIds": [task_id]}
         listening = asyncio.create_task(send(app, "subscriptions/listen", notifications=wanted))
         deaf = asyncio.create_task(app.modern("subscriptions/listen", notifications=wanted))
-        while app.other.gateway.endpoint.running == 0:
-            await asyncio.sleep(0.01)
+
+        async def is_listening() -> bool:
+            return app.other.gateway.metrics.observables["mcpist_streams"]() == 1
+
+        await within(5, is_listening)
         await asyncio.sleep(0.1)
         await send(app, "tasks/update", taskId=task_id, inputResponses={key: YES})
         told = [message["params"] for message in (await asyncio.wait_for(listening, 10)).messages[1:-1]]
