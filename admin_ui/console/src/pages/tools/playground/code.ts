@@ -56,5 +56,6 @@ function writeTypeScript(call: ToolCall, url: string): string {
 const client = new Client({ name: 'example', version: '1.0.0' })
 const headers = { Authorization: \`Bearer \${process.env.MCPIST_TOKEN}\` }
 await client.connect(new StreamableHTTPClientTransport(new URL(${JSON.stringify(url)}), { requestInit: { headers } }))
-console.log(await client.callTool(${JSON.stringify(call)}))`
+console.log(await client.callTool(${JSON.stringify(call)}))
+await client.close()`
 }
