@@ -6,7 +6,11 @@ from tests.path.conftest import People, list_lab_modules, on_shared_product
 from tests.support.mcp_client import LEGACY, MODERN, NEWEST, REVISIONS
 from tests.support.product import Node
 
-LISTS = {kind: {"listChanged": False} for kind in ("tools", "resources", "prompts")}
+LISTS = {
+    "tools": {"listChanged": False},
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": True},
+}
 BOB = {"entities": [{"name": "Bob", "entityType": "person", "observations": ["likes tea", "日本語"]}]}
 
 
@@ -29,7 +33,7 @@ async def test_the_modern_era_discovers(node: Node, people: People) -> None:
     answer = await node.post(people.admin.token, "server/discover", revision=MODERN)
     assert answer.result["supportedVersions"][0] == MODERN
     extensions = {"io.modelcontextprotocol/tasks": {}}
-    assert answer.result["capabilities"] == LISTS | {"completions": {}, "extensions": extensions}
+    assert answer.result["capabilities"] == LISTS | {"completions": {}, "logging": {}, "extensions": extensions}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
