@@ -29,7 +29,7 @@ class PathDispatcher:
 
     def _find(self, path: str) -> Application:
         for prefix, application in self._prefixes.items():
-            if path.startswith(prefix):
+            if path.startswith(prefix) and path != prefix:
                 return application
         return self.otherwise
 

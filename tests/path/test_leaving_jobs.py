@@ -18,9 +18,6 @@ from tests.support.mcp_client import MODERN, NEWEST, bearer, envelope, headers_f
 from tests.support.postgres import ScratchDatabase
 
 FORMS = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}}
-BOTH = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {
-    "elicitation": {}, **DECLARED["_meta"]["io.modelcontextprotocol/clientCapabilities"]
-}}}  # fmt: skip
 
 
 @pytest.fixture
@@ -57,7 +54,7 @@ async def states(app: TaskApp) -> list[tuple[str, bool]]:
     return [tuple(row) for row in rows]
 
 
-@pytest.mark.parametrize("more", [{}, FORMS, BOTH], ids=["alone", "with forms", "with tasks too"])
+@pytest.mark.parametrize("more", [{}, FORMS], ids=["alone", "with forms"])
 async def test_leaving_cancels_the_job_that_the_call_waits_for(app: TaskApp, more: dict[str, Any]) -> None:
     async with app.worker():
         caller = Caller(app, MODERN, call_of("build") | more)
