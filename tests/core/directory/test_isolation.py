@@ -24,8 +24,9 @@ UNFILTERED = "$1::uuid IS NOT NULL"
 # test_provisioning_isolation.py and test_console_isolation.py: have their own stories
 CONSOLE = {"access_requests.py", "profiles.py", "versions.py", "call_counts.py", "figures.py", "change_hints.py"}
 CONSOLE |= {"search.py"}
-# The deployment's own chain, which is nobody's; results of one person: tests/gateway/results/test_store.py
-OTHERS = {"backups.py", "store.py"}
+# The deployment's own chain, which is nobody's; results of one person: tests/gateway/results/test_store.py;
+# subscriptions of one person: tests/gateway/streams/test_resource_subscriptions.py
+OTHERS = {"backups.py", "store.py", "resource_subscriptions.py"}
 ELSEWHERE = {"deletion.py", "document_store.py", "role_mappings.py", "scim.py", *CONSOLE, *OTHERS}
 WRITTEN_IN = (
     "core/directory/*.py", "core/audit/*.py", "broker/identity/api_tokens.py", "gateway/**/*.py",
