@@ -79,8 +79,8 @@ class TestEveryResource(ResourceWalk):
 
     def prepare(self, vendor: GoogleCalendarDouble) -> None:
         soon = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
-        times = {name: {"dateTime": soon.isoformat()} for name in ("start", "end")}
-        vendor.add_event(summary="会議 قريبا", **times)
+        when = {"dateTime": soon.isoformat()}
+        vendor.add_event(summary="会議 قريبا", start=when, end=when)
 
     def attach(self, calls: Calls) -> Mapping[str, Mapping[str, str]]:
         calendar = {"calendar": "primary"}
