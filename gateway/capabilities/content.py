@@ -1,13 +1,30 @@
-"""Content blocks as they go over the wire ([2025-11-25] ContentBlock, ResourceContents)."""
+"""Content blocks as they go over the wire ([2025-11-25] ContentBlock, ResourceContents, Annotations)."""
 
 import base64
+from datetime import UTC
 from typing import Any
 
-from modules.kit import AudioBlock, ContentBlock, ImageBlock, ResourceBlock, ResourceContent, TextBlock
+from modules.kit import Annotations, AudioBlock, ContentBlock, ImageBlock, ResourceBlock, ResourceContent, TextBlock
 
 
 def build_block(block: ContentBlock) -> dict[str, Any]:
     """Build one content block."""
+    return _build_block(block) | build_annotations(block.annotations)
+
+
+def build_annotations(annotations: Annotations) -> dict[str, Any]:
+    """Build the field of what is annotated; nothing where nothing is said."""
+    said: dict[str, Any] = {}
+    if annotations.audience:
+        said["audience"] = list(annotations.audience)
+    if annotations.priority is not None:
+        said["priority"] = annotations.priority
+    if annotations.last_modified is not None:
+        said["lastModified"] = annotations.last_modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"annotations": said} if said else {}
+
+
+def _build_block(block: ContentBlock) -> dict[str, Any]:
     match block:
         case TextBlock():
             return {"type": "text", "text": block.text}

@@ -6,6 +6,7 @@ from gateway.capabilities.content import build_block
 from gateway.capabilities.paging import build_page
 from gateway.capabilities.reading import CapabilityReader, Interrupted
 from gateway.catalogue import CataloguePrompt
+from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
@@ -104,4 +105,4 @@ def _describe(one: CataloguePrompt) -> dict[str, Any]:
         for name, field in one.prompt.arguments.model_fields.items()
     ]
     head = {"name": one.prompt.name, "title": one.prompt.title, "description": one.prompt.description}
-    return head | ({"arguments": arguments} if arguments else {})
+    return head | ({"arguments": arguments} if arguments else {}) | build_icons(one.tool.owner.icon)

@@ -2,10 +2,11 @@
 
 from typing import Any, cast
 
-from gateway.capabilities.content import build_resource_content
+from gateway.capabilities.content import build_annotations, build_resource_content
 from gateway.capabilities.paging import build_page
 from gateway.capabilities.reading import CapabilityReader, Interrupted
 from gateway.catalogue import CatalogueResource
+from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
@@ -112,15 +113,11 @@ def _get_uri(one: CatalogueResource) -> str:
 
 def _describe(one: CatalogueResource) -> dict[str, Any]:
     declared = one.resource
-    annotations: dict[str, Any] = {}
-    if declared.audience:
-        annotations["audience"] = list(declared.audience)
-    if declared.priority is not None:
-        annotations["priority"] = declared.priority
     return {
         "name": f"{one.tool.module}_{declared.name}",
         "title": f"{one.tool.owner.title}: {declared.title}",
         "description": declared.description,
         "mimeType": declared.mime_type,
-        **({"annotations": annotations} if annotations else {}),
+        **build_annotations(declared.annotations),
+        **build_icons(one.tool.owner.icon),
     }

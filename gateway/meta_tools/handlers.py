@@ -7,6 +7,7 @@ from core.caller import Caller
 from core.known_clients import LEAST_RESULT_TOKENS
 from gateway.capabilities.paging import build_page
 from gateway.client_requests import build_client_request
+from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
 from gateway.mcp.exposure import META_VIEW, ToolExposure
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
@@ -91,7 +92,9 @@ class MetaTools:
             return meta
         plain = self._plain_tools.get_list(view, exposure) if exposure.has_plain_tools else NO_PLAIN_TOOLS
         page, next_cursor = build_page(list(plain.tools), str, params)
-        definitions = [plain.define(name, has_tasks=has_tasks) for name in page]
+        definitions = [
+            plain.define(name, has_tasks=has_tasks) | build_icons(plain.tools[name].owner.icon) for name in page
+        ]
         if exposure.has_meta_tools and params.get("cursor") is None:
             definitions = [*meta["tools"], *definitions]
         return {"tools": definitions, **next_cursor}
