@@ -5,11 +5,17 @@ from datetime import UTC
 from typing import Any
 
 from modules.kit import Annotations, AudioBlock, ContentBlock, ImageBlock, ResourceBlock, ResourceContent, TextBlock
+from modules.kit.untrusted import UNTRUSTED
+
+UNTRUSTED_META = {"_meta": {"mcpist/untrusted": UNTRUSTED}}
+"""Field of what others have written, for clients: models are told only where a text may stand before it."""
 
 
-def build_block(block: ContentBlock) -> dict[str, Any]:
-    """Build one content block."""
-    return _build_block(block) | build_annotations(block.annotations)
+def build_block(block: ContentBlock, *, is_untrusted: bool = False) -> dict[str, Any]:
+    """Build one content block. One that `is_untrusted` has the mark, unless it is a text: a module's texts are its own,
+    and what a vendor has answered stands in them as a resource."""
+    meta = UNTRUSTED_META if is_untrusted and not isinstance(block, TextBlock) else {}
+    return _build_block(block) | build_annotations(block.annotations) | meta
 
 
 def build_annotations(annotations: Annotations) -> dict[str, Any]:
