@@ -95,7 +95,9 @@ class MetaTools:
         plain = self._plain_tools.get_list(view, exposure) if exposure.has_plain_tools else NO_PLAIN_TOOLS
         page, next_cursor = self._pages.build_page(request.caller, "tools/list", list(plain.tools), str, params)
         definitions = [
-            plain.define(name, has_tasks=has_tasks) | build_icons(plain.tools[name].owner.icon) for name in page
+            definition | build_icons(plain.tools[name].owner.icon)
+            for name in page
+            if (definition := plain.define(name, has_tasks=has_tasks)) is not None
         ]
         if exposure.has_meta_tools and params.get("cursor") is None:
             definitions = [*meta["tools"], *definitions]
@@ -136,7 +138,7 @@ class MetaTools:
         plain = NO_PLAIN_TOOLS
         if self._plain_tools is not None and request.exposure.has_plain_tools:
             plain = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
-        tool = plain.tools.get(name)
+        tool = plain.find(name)
         if tool is None:
             missing = MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), b"{}")
             await self._runner.record_lookups(request, 1, [missing])
