@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from core.directory.roles import find_role
-from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import LOADING, VIEWS, ConsoleApp, in_every_view
 from tests.support.directory import create_role, grant
 from tests.support.product import ACTOR, Person
 
@@ -34,9 +34,10 @@ async def test_a_person_finds_them_and_asks_for_one(app: ConsoleApp) -> None:
     await app.look(page, "resource-panel")
 
     page = await app.open(person, "/tools?q=diff+of+a+pull+request&hidden=1")
-    hidden = page.get_by_role("list", name="Tools that you may not use")
-    await expect(hidden.get_by_role("listitem")).to_contain_text(["resource"])
-    await hidden.get_by_role("button", name=re.compile("^Request access")).first.click()
+    hidden = page.get_by_role("list", name="Tools that you may not use").get_by_role("listitem")
+    hidden = hidden.filter(has_text="pull_request_diff")
+    await expect(hidden).to_contain_text("resource")
+    await hidden.get_by_role("button", name=re.compile("^Request access")).click()
     await page.keyboard.press("Control+Enter")
     await hidden.get_by_text("Requested").wait_for()
     boss = await app.open(app.admin, "/requests")
@@ -46,6 +47,7 @@ async def test_a_person_finds_them_and_asks_for_one(app: ConsoleApp) -> None:
     await row.click()
     panel = boss.get_by_role("dialog", name=person.email)
     await expect(panel).to_contain_text("resource")
+    await expect(boss.locator(LOADING)).to_have_count(0)
     await app.look(boss, "resource-request")
 
 
@@ -79,5 +81,6 @@ async def test_the_pages_in_other_views(app: ConsoleApp, view: str) -> None:
         (app.admin, "see-as", f"/roles?id={role}&tab=see-as"),
     ):
         page = await app.open(who, path, **VIEWS[view])
-        await page.get_by_text(re.compile("readme|pr_review")).first.wait_for()
+        await page.get_by_text(re.compile("readme|pr_review")).locator("visible=true").first.wait_for()
+        await expect(page.locator(LOADING)).to_have_count(0)
         await app.look(page, f"resources-{name}-{view}")

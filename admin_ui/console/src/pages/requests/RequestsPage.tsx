@@ -92,7 +92,7 @@ function buildColumns(requests: Messages['requests']): Column<SchemaAccessReques
       narrow: true,
       cell: (request) => (
         <>
-          <code>{nameTarget(request)}</code> {request.kind && <KindTag kind={request.kind} />}
+          {request.kind && <KindTag kind={request.kind} />} <code>{nameTarget(request)}</code>
         </>
       ),
     },
