@@ -88,7 +88,7 @@ function buildColumns(requests: Messages['requests']): Column<SchemaAccessReques
     {
       id: 'tool',
       header: requests.columns.tool,
-      width: 'minmax(0, 1.5fr)',
+      width: 'minmax(0, 2fr)',
       narrow: true,
       cell: (request) => (
         <>
