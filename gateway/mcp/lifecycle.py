@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from core.caller import Caller
-from gateway.mcp.exposure import ToolExposure
+from core.tool_exposure import ToolExposure
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Params, ProtocolError
 from gateway.mcp.revisions import REVISIONS, SUPPORTED_VERSIONS, ResultRenderer, Revision

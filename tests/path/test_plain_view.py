@@ -105,8 +105,13 @@ async def test_the_audit_log_is_that_of_calls(node: Node, product: Product, peop
     await run(node, people.reader, "/mcp/plain/lab", "lab_write", {"text": "x"})
     (intent,) = await product.events(people.acme, AuditEventKind.CALL_INTENT)
     assert (intent.module, intent.tool) == ("lab", "write")
-    (denied,) = await product.events(people.acme, AuditEventKind.DENIED)
-    assert (denied.module, denied.tool) == ("tool", "lab_write")
+    await node.call(people.reader.token, "lab", "write", {"text": "x"})
+    await run(node, people.reader, "/mcp/plain/lab", "lab_rites", {"text": "x"})
+    plain, called, made_up = await product.events(people.acme, AuditEventKind.DENIED)
+    assert (plain.module, plain.tool) == ("lab", "write")
+    recorded = [(one.module, one.tool, one.digest, one.detail, one.outcome) for one in (plain, called)]
+    assert recorded[0] == recorded[1]
+    assert (made_up.module, made_up.tool, made_up.digest) == ("tool", "lab_rites", plain.digest)
     assert await product.events(people.globex, AuditEventKind.CALL_INTENT, AuditEventKind.DENIED) == []
 
 
