@@ -93,7 +93,8 @@ class MetaTools:
             return meta
         plain = self._plain_tools.get_list(view, exposure) if exposure.has_plain_tools else NO_PLAIN_TOOLS
         page, next_cursor = build_page(list(plain.tools), str, params)
-        definitions = [plain.define(name, has_tasks=has_tasks) for name in page]
+        defined = (plain.define(name, has_tasks=has_tasks) for name in page)
+        definitions = [definition for definition in defined if definition is not None]
         if exposure.has_meta_tools and params.get("cursor") is None:
             definitions = [*meta["tools"], *definitions]
         return {"tools": definitions, **next_cursor}
@@ -133,7 +134,7 @@ class MetaTools:
         plain = NO_PLAIN_TOOLS
         if self._plain_tools is not None and request.exposure.has_plain_tools:
             plain = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
-        tool = plain.tools.get(name)
+        tool = plain.find(name)
         if tool is None:
             await self._runner.record_lookups(request, 1, [self._build_missing_name(name, arguments)])
             raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")

@@ -2,6 +2,7 @@
 takes."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from gateway.catalogue import CatalogueTool
@@ -10,6 +11,7 @@ from gateway.settings_form import CatalogueError
 MAX_NAME_LENGTH = 64
 META_TOOLS = ("get_module_schema", "call", "batch")
 _DIGEST_LENGTH = 8
+_REFUSED = re.compile(r"\A(?=[0-9-])|[^A-Za-z0-9_-]")
 
 
 def assign_plain_names(modules: Iterable[Sequence[CatalogueTool]]) -> Mapping[str, CatalogueTool]:
@@ -31,13 +33,17 @@ def assign_plain_names(modules: Iterable[Sequence[CatalogueTool]]) -> Mapping[st
 
 def _name_tools(tools: Sequence[CatalogueTool]) -> Iterable[tuple[str, CatalogueTool]]:
     """Name the tools of a module: each by its first alias, which is its name in documents of other products, else by
-    the names of module and tool. What is another's name, or too long, ends with a digest."""
+    the names of module and tool. What is another's name, too long, or of other characters ends with a digest."""
     full_names = {f"{tool.module}_{tool.name}" for tool in tools}
     for tool in tools:
         full_name = f"{tool.module}_{tool.name}"
         wanted = (*(alias for alias in tool.tool.aliases[:1] if alias not in full_names - {full_name}), full_name)
-        name = next((name for name in wanted if len(name) <= MAX_NAME_LENGTH and name not in META_TOOLS), None)
-        yield name or _add_digest(full_name, tool.full_name), tool
+        name = next((name for name in wanted if _is_accepted(name)), None)
+        yield name or _add_digest(_REFUSED.sub("_", full_name), tool.full_name), tool
+
+
+def _is_accepted(name: str) -> bool:
+    return len(name) <= MAX_NAME_LENGTH and name not in META_TOOLS and _REFUSED.search(name) is None
 
 
 def _add_digest(name: str, identity: str) -> str:

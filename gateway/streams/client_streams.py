@@ -97,7 +97,7 @@ class ClientStreams:
         watches = self._watches
         updates = ResourceUpdates(watches.sieve, caller, load=self._store.load)
         stack.enter_context(watches.resources.watch(updates, stream))
-        updates.uris = await self._store.load(caller)
+        await updates.load_outdated(caller)
         lists = watches.lists.create_source(caller, request.choose_exposure, (TOOLS, RESOURCES, PROMPTS))
         tasks = stack.enter_context(self._watch_tasks(caller, lambda: watches.hub.wake(stream)))
         sources: list[NewsSource] = [lists, updates, tasks]

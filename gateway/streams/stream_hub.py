@@ -11,7 +11,7 @@ import contextlib
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from gateway.mcp.call_supervisor import Receive
 from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.interfaces import IsCurrent
 from gateway.mcp.sse import encode_notification
-from gateway.streams.open_stream import KEEP_ALIVE, Notification, OpenStream
+from gateway.streams.open_stream import KEEP_ALIVE, NewsSource, Notification, OpenStream
 
 KEEP_ALIVE_SECONDS = 15.0
 STALL_SECONDS = 10.0
@@ -211,16 +211,19 @@ class StreamHub:
             stream.teller = None
 
     async def _tell_once(self, stream: OpenStream) -> None:
+        """Raises: Unavailable: a source, or the broker, cannot be asked; what others had to tell was told."""
         caller = stream.caller
         if not self._is_current(caller):
             async with self._verifying:
                 stream.caller = caller = await stream.authenticate()
-        news = [one for source in stream.sources for one in await source.take_news(caller)]
+        news, failure = await _take_news(stream.sources, caller)
         now = asyncio.get_running_loop().time()
         if news:
             await self._write(stream, encode_news(news, stream.mark))
         elif now - stream.last_sent >= KEEP_ALIVE_SECONDS - TICK_SECONDS:
             await self._write(stream, KEEP_ALIVE)
+        if failure is not None:
+            raise failure
         if stream.has_no_more_news:
             stream.finish()
 
@@ -243,6 +246,20 @@ class StreamHub:
         for tenant_id in self._of_tenant:
             self._touch(tenant_id)
         self._ticking = loop.call_later(TICK_SECONDS, self._tick) if self._streams else None
+
+
+async def _take_news(
+    sources: Iterable[NewsSource], caller: Caller
+) -> tuple[Sequence[Notification], Unavailable | None]:
+    """Take the news of every source that can be asked, and why another one cannot: what was taken is not there
+    again."""
+    news, failure = list[Notification](), None
+    for source in sources:
+        try:
+            news += await source.take_news(caller)
+        except Unavailable as error:
+            failure = error
+    return news, failure
 
 
 def encode_news(news: Sequence[Notification], mark: Any) -> bytes:

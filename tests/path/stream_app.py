@@ -54,8 +54,27 @@ def build_desk_catalogue() -> Catalogue:
 
 
 @dataclass
+class StreamNodes:
+    """A product with two gateways, for any number of tests: each has tenants of its own."""
+
+    product: Product
+    node: Node
+    other: Node
+    tests: int = 0
+
+    async def create_app(self) -> "StreamApp":
+        self.tests += 1
+        tenants = [await self.product.tenant(f"{name}-{self.tests}") for name in ("acme", "globex")]
+        people = [
+            await self.product.person(tenant, f"{name}-{self.tests}@mail.test", allow=["*"])
+            for name, tenant in zip(("ada", "bob", "eve"), (tenants[0], *tenants), strict=True)
+        ]
+        return StreamApp(self.product, self.node, self.other, *people)
+
+
+@dataclass
 class StreamApp:
-    """A product with two gateways. Ada and Bob are of one tenant, Eve of another."""
+    """What one test has of it: Ada and Bob are of one tenant, Eve of another."""
 
     product: Product
     node: Node
@@ -76,15 +95,13 @@ class StreamApp:
 
 
 @contextlib.asynccontextmanager
-async def open_stream_app(database: ScratchDatabase, home: Path) -> AsyncIterator[StreamApp]:
-    async with product_on(database, home / "home", catalogue=build_desk_catalogue()) as product:
-        acme, globex = await product.tenant("acme"), await product.tenant("globex")
-        people = [
-            await product.person(tenant, f"{name}@mail.test", allow=["*"])
-            for name, tenant in (("ada", acme), ("bob", acme), ("eve", globex))
-        ]
-        async with product.gateway() as node, product.gateway() as other:
-            yield StreamApp(product, node, other, *people)
+async def open_stream_nodes(database: ScratchDatabase, home: Path) -> AsyncIterator[StreamNodes]:
+    async with (
+        product_on(database, home / "home", catalogue=build_desk_catalogue()) as product,
+        product.gateway() as node,
+        product.gateway() as other,
+    ):
+        yield StreamNodes(product, node, other)
 
 
 class Listener(Stream):

@@ -1,27 +1,29 @@
 """Clients are told what has changed for them: on any gateway, at once, and never of what they may not see."""
 
+import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from core.audit.event import AuditEventKind
+from core.caller import Caller
 from core.directory.roles import change_role, find_role
 from core.directory.services import set_service
-from gateway.streams.resource_subscriptions import MAX_SUBSCRIPTIONS
+from gateway.streams.resource_subscriptions import MAX_SUBSCRIPTIONS, ResourceSubscriptionStore
 from tests.path.stream_app import (
     NOTE,
     PLAIN,
     StreamApp,
+    StreamNodes,
     changed_lists,
     error_code,
     hear,
     listen,
-    open_stream_app,
+    open_stream_nodes,
     until,
     updated,
 )
@@ -29,30 +31,28 @@ from tests.path.test_taking_effect import END_LISTENERS, revoke_token, take_role
 from tests.support import directory
 from tests.support.directory import assign_role
 from tests.support.mcp_client import MODERN, NEWEST, REVISIONS
-from tests.support.postgres import DatabaseServer, ScratchDatabase
+from tests.support.postgres import DatabaseServer
 from tests.support.product import ACTOR, Person, Product
 
 Change = Callable[[Product, Person], Awaitable[None]]
-shared = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ALL = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 
 
-@pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[StreamApp]:
-    async with open_stream_app(database, tmp_path) as app:
-        yield app
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared_app(
+async def nodes(
     database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[StreamApp]:
-    """For tests that change nothing which another of them looks at."""
+) -> AsyncIterator[StreamNodes]:
     async with (
         database_server.database() as database,
-        open_stream_app(database, tmp_path_factory.mktemp("shared")) as app,
+        open_stream_nodes(database, tmp_path_factory.mktemp("streams")) as nodes,
     ):
-        yield app
+        yield nodes
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def app(nodes: StreamNodes) -> StreamApp:
+    return await nodes.create_app()
 
 
 async def test_changed_resources_are_told_on_another_gateway_to_those_who_subscribed(app: StreamApp) -> None:
@@ -219,8 +219,7 @@ async def test_what_is_hidden_is_left_out_of_what_is_granted(app: StreamApp) -> 
     assert await app.product.events(app.bob.tenant, AuditEventKind.DENIED)
 
 
-@shared
-async def test_wrong_filters_and_uris_are_refused(shared_app: StreamApp) -> None:
+async def test_wrong_filters_and_uris_are_refused(app: StreamApp) -> None:
     uri = NOTE.format(1)
     wrongs: list[Any] = [
         {"toolsListChanged": 1},
@@ -231,12 +230,12 @@ async def test_wrong_filters_and_uris_are_refused(shared_app: StreamApp) -> None
     ]
     for wrong in wrongs:
         params = {"notifications": wrong}
-        answer = await shared_app.node.post(shared_app.ada.token, "subscriptions/listen", params, revision=MODERN)
+        answer = await app.node.post(app.ada.token, "subscriptions/listen", params, revision=MODERN)
         assert (answer.status, error_code(answer)) == (400, -32602)
     for wrong in ({}, {"uri": 1}, {"uri": ""}, {"uri": "x" * 2_049}):
-        answer = await shared_app.node.post(shared_app.ada.token, "resources/subscribe", wrong)
+        answer = await app.node.post(app.ada.token, "resources/subscribe", wrong)
         assert error_code(answer) == -32602
-    modern = await shared_app.node.post(shared_app.ada.token, "resources/subscribe", {"uri": uri}, revision=MODERN)
+    modern = await app.node.post(app.ada.token, "resources/subscribe", {"uri": uri}, revision=MODERN)
     assert (modern.status, error_code(modern)) == (404, -32601)
 
 
@@ -291,11 +290,10 @@ async def test_who_does_not_read_is_left_and_nothing_piles_up(app: StreamApp, mo
         assert updated(stream) == []
 
 
-@shared
-async def test_a_tool_announces_resources_of_its_module_only(shared_app: StreamApp) -> None:
+async def test_a_tool_announces_resources_of_its_module_only(app: StreamApp) -> None:
     wrongs = ("resource://other/notes/1", "desk:notes", f"{NOTE.format(1)}\n", f"{NOTE.format(1)}{'1' * 2_048}")
     for uri in wrongs:
-        answer = await shared_app.node.call(shared_app.ada.token, "desk", "change", {"number": 1, "uri": uri})
+        answer = await app.node.call(app.ada.token, "desk", "change", {"number": 1, "uri": uri})
         assert "failed inside MCPist" in answer.text
 
 
@@ -318,14 +316,11 @@ async def test_announcements_that_were_lost_are_made_up_for(app: StreamApp) -> N
         assert set(updated(stream)) == {NOTE.format(1)}
 
 
-@shared
-async def test_the_capabilities_say_so(shared_app: StreamApp) -> None:
+async def test_the_capabilities_say_so(app: StreamApp) -> None:
     handshake = {"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     for query, is_plain in (("", False), ("?view=plain", True)):
         for revision, method, params in ((NEWEST, "initialize", handshake), (MODERN, "server/discover", {})):
-            answer = await shared_app.node.post(
-                shared_app.ada.token, method, params, revision=revision, url=f"/mcp{query}"
-            )
+            answer = await app.node.post(app.ada.token, method, params, revision=revision, url=f"/mcp{query}")
             found = answer.result["capabilities"]
             assert found["resources"] == {"subscribe": True, "listChanged": True}
             assert found["prompts"] == {"listChanged": True}
@@ -337,7 +332,8 @@ async def test_subscriptions_are_rows_of_one_user_and_end(app: StreamApp) -> Non
     async with app.product.database.admin_connection() as admin:
         await admin.execute(
             "UPDATE core.resource_subscriptions SET created_at = created_at - interval '2 days', "
-            "expires_at = expires_at - interval '2 days'"
+            "expires_at = expires_at - interval '2 days' WHERE tenant_id = $1",
+            app.ada.tenant.id,
         )
         async with hear(app.other, app.ada) as stream:
             await app.subscribe(app.ada, 2)
@@ -346,4 +342,29 @@ async def test_subscriptions_are_rows_of_one_user_and_end(app: StreamApp) -> Non
             await until(lambda: updated(stream), 5)
             assert updated(stream) == [NOTE.format(2)]
         assert await admin.fetchval("SELECT core.sweep_resource_subscriptions(now())") == 1
-        assert await admin.fetchval("SELECT count(*) FROM core.resource_subscriptions") == 1
+        left = "SELECT count(*) FROM core.resource_subscriptions WHERE tenant_id = $1"
+        assert await admin.fetchval(left, app.ada.tenant.id) == 1
+
+
+async def test_what_changes_while_a_stream_opens_is_told(app: StreamApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    await app.subscribe(app.ada, 1)
+    load, may_open, opens = ResourceSubscriptionStore.load, asyncio.Event(), asyncio.Event()
+
+    async def load_slowly(store: ResourceSubscriptionStore, caller: Caller) -> frozenset[str]:
+        uris = await load(store, caller)
+        opens.set()
+        await may_open.wait()
+        return uris
+
+    async with hear(app.other, app.ada) as open_already:
+        monkeypatch.setattr(ResourceSubscriptionStore, "load", load_slowly)
+        opening = contextlib.AsyncExitStack()
+        entered = asyncio.ensure_future(opening.enter_async_context(hear(app.other, app.ada)))
+        async with opening:
+            await opens.wait()
+            await app.change(1)
+            await until(lambda: updated(open_already), 5)
+            may_open.set()
+            stream = await entered
+            await until(lambda: updated(stream), 5)
+            assert updated(stream) == [NOTE.format(1)]
