@@ -8,7 +8,7 @@ import pytest
 
 from core.audit.event import AuditEventKind
 from core.permissions import Policy, Role
-from gateway.mcp.exposure import ToolExposure, View
+from core.tool_exposure import ToolExposure, View
 from gateway.plain_view.plain_tools import PlainTools
 from gateway.sieve.sieve import Sieve
 from server.tool_catalogue import InstalledToolCatalogue
