@@ -22,6 +22,7 @@ from core.http.allowed_hosts import AllowedHosts
 from core.http_server.exchange import DIRECT
 from core.log_events import describe_error
 from core.protected_resource import RESOURCE_PATH
+from core.tool_exposure import ToolExposure, parse_exposure, parse_exposure_path
 from gateway.mcp import cors
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
@@ -29,7 +30,6 @@ from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.dispatcher import Dispatcher
 from gateway.mcp.elicitation import Elicitor, create_session_id
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
-from gateway.mcp.exposure import META_VIEW, ToolExposure, parse_exposure, parse_exposure_path
 from gateway.mcp.http_validation import (
     ALLOW_HEADER,
     AcceptedTypes,
@@ -97,7 +97,7 @@ class _CheckedHead(msgspec.Struct, frozen=True, eq=False):
     headers: RequestHeaders
     accepts: AcceptedTypes
     caller_key: bytes
-    exposure: ToolExposure
+    url_exposure: ToolExposure | None
 
 
 class McpEndpoint:
@@ -111,6 +111,7 @@ class McpEndpoint:
     `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
 
     `admit_reserved` is asked for messages of `RESERVED_METHODS` that `admit` refuses; without it they are refused.
+    `count_limited` is called for each message that is refused for its caller's limit.
 
     `turns` shares this process out among tenants.
 
@@ -135,6 +136,7 @@ class McpEndpoint:
         instructions: BuildInstructions | None = None,
         admit: Admit,
         admit_reserved: Admit | None = None,
+        count_limited: Callable[[], None] = _do_nothing,
         is_current: IsCurrent = _is_always_current,
         observe: Observe | None = None,
         elicitation: Elicitor | None = None,
@@ -157,6 +159,7 @@ class McpEndpoint:
         self._find_caller = _find_nobody if callers is None else callers.find
         self._admit = admit
         self._admit_reserved = admit_reserved
+        self._count_limited = count_limited
         self._enter = None if turns is None else turns.enter
         self._observe = observe
         self._hosts = AllowedHosts(settings.public_url)
@@ -177,7 +180,7 @@ class McpEndpoint:
         )
         self._tells_sessions = elicitation is not None
         self._streams = streams
-        self._batches = BatchDispatcher(self._dispatcher, settings, admit)
+        self._batches = BatchDispatcher(self._dispatcher, settings, self._admit_member)
         self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
 
@@ -212,10 +215,14 @@ class McpEndpoint:
                 if caller is None:
                     return
             else:
-                request.headers, request.accepts, request.exposure = head.headers, head.accepts, head.exposure
+                request.headers, request.accepts, request.url_exposure = head.headers, head.accepts, head.url_exposure
                 caller = self._find_caller(head.caller_key) or await self._verify(request)
             request.caller = caller
-            request.release = self._admit(caller)
+            try:
+                request.release = self._admit(caller)
+            except LimitReached as error:
+                await self._answer_reserved(request, caller, error)
+                return
             turn: AnyTurn = FREE_TURN
             try:
                 content = take_body(direct, self._max_body)
@@ -243,8 +250,6 @@ class McpEndpoint:
             pass
         except HttpRefusal as refusal:
             await self._refuse(request, refusal)
-        except LimitReached as error:
-            await self._answer_reserved(request, error)
         except MCPistError as error:
             await self._refuse(request, _to_refusal(error, self._settings.resource_metadata))
         except Exception as error:  # noqa: BLE001 - the server would log and show its text
@@ -257,28 +262,35 @@ class McpEndpoint:
                 request.seconds = time.perf_counter() - started_at
                 self._observe(request)
 
-    async def _answer_reserved(self, request: TransportContext, error: LimitReached) -> None:
-        """Answer a message of `RESERVED_METHODS` whose caller has no place left, by the caller's reserve; refuse
-        another, and what was refused for another reason."""
+    async def _answer_reserved(self, request: TransportContext, caller: Caller, error: LimitReached) -> None:
+        """Answer a message of `RESERVED_METHODS` whose caller has no place left, by the caller's reserve.
+
+        Raises:
+            LimitReached: it is another message, or the reserve has no place left.
+        """
+        message = None if self._admit_reserved is None else await self._read_reserved(request)
         try:
-            caller = request.caller
-            if caller is None or self._admit_reserved is None or request.turn is not FREE_TURN:
-                raise error
-            message = await self._read_reserved(request)
-            if message is None:
+            if message is None or self._admit_reserved is None:
                 raise error
             release = self._admit_reserved(caller)
-            try:
-                answer = await self._answer_message(message, request)
-            finally:
-                release()
-            request.rpc_answer = answer
-            if (sending := _send(request, answer)) is not None:
-                await sending
-        except ClientDisconnected:
-            pass
-        except MCPistError as failure:
-            await self._refuse(request, _to_refusal(failure, self._settings.resource_metadata))
+        except LimitReached:
+            self._count_limited()
+            raise
+        try:
+            answer = await self._answer_message(message, request)
+        finally:
+            release()
+        request.rpc_answer = answer
+        if (sending := _send(request, answer)) is not None:
+            await sending
+
+    def _admit_member(self, caller: Caller) -> Callable[[], None]:
+        """Admit a message of a batch beside its first."""
+        try:
+            return self._admit(caller)
+        except LimitReached:
+            self._count_limited()
+            raise
 
     async def _read_reserved(self, request: TransportContext) -> JsonRpcMessage | None:
         """Read a message that has its place in the reserve; None where it is another one, or not there at once."""
@@ -307,7 +319,7 @@ class McpEndpoint:
         if request.direct is not None and headers.values.keys().isdisjoint(_VARIABLE_HEADERS):
             key = self._compute_key(request.get_authorization() or "")
             kept = headers.without(b"authorization", b"content-length")
-            request.direct.remember(_CheckedHead(kept, accepts, key, request.exposure))
+            request.direct.remember(_CheckedHead(kept, accepts, key, request.url_exposure))
         return caller
 
     def _verify(self, request: TransportContext) -> Awaitable[Caller]:
@@ -322,7 +334,7 @@ class McpEndpoint:
             check_single(headers)
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
         if scope.get("query_string") or scope["path"] != RESOURCE_PATH:
-            request.exposure = _parse_exposure(scope)
+            request.url_exposure = _parse_exposure(scope)
         if (origin := headers.get_text(b"origin")) is not None:
             self._check_origin(origin, request)
         if scope["method"] == "POST":
@@ -413,8 +425,8 @@ def _to_refusal(error: MCPistError, metadata: str) -> HttpRefusal:
     return HttpRefusal(error.status, str(error), *headers)
 
 
-def _parse_exposure(scope: Mapping[str, Any]) -> ToolExposure:
-    """Parse how the URL says that tools are shown; its query says it before its path.
+def _parse_exposure(scope: Mapping[str, Any]) -> ToolExposure | None:
+    """Parse how the URL says that tools are shown; its query says it before its path. Return None where neither does.
 
     Raises:
         HttpRefusal: 400 the query cannot be understood, 404 the path is none of ours.
@@ -422,9 +434,9 @@ def _parse_exposure(scope: Mapping[str, Any]) -> ToolExposure:
     try:
         exposure = parse_exposure(scope.get("query_string", b"").decode("latin-1"))
         path = scope["path"].removeprefix(RESOURCE_PATH).removeprefix("/")
-        by_path = parse_exposure_path(path) if path else META_VIEW
+        by_path = parse_exposure_path(path)
     except Invalid as error:
         raise HttpRefusal(400, f"The URL cannot be understood: {error}") from None
-    if by_path is None:
+    if path and by_path is None:
         raise HttpRefusal(404, "There is nothing at this path: write /mcp, or /mcp/plain/github,notion for plain tools")
     return exposure or by_path

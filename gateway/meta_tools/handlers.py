@@ -3,13 +3,15 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
+import orjson
+
 from core.caller import Caller
 from core.known_clients import LEAST_RESULT_TOKENS
+from core.tool_exposure import META_VIEW, ToolExposure
 from gateway.capabilities.paging import ListPages
 from gateway.client_requests import build_client_request
 from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
-from gateway.mcp.exposure import META_VIEW, ToolExposure
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
 from gateway.meta_tools.batch.text_format import cut_text
 from gateway.meta_tools.batch_tool import BatchTool
@@ -140,10 +142,16 @@ class MetaTools:
             plain = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
         tool = plain.find(name)
         if tool is None:
-            missing = MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), b"{}")
-            await self._runner.record_lookups(request, 1, [missing])
+            await self._runner.record_lookups(request, 1, [self._build_missing_name(name, arguments)])
             raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")
         return await self._call(request, {"module": tool.module, "tool_name": tool.name, "params": arguments})
+
+    def _build_missing_name(self, name: str, arguments: dict[str, Any]) -> MissingName:
+        """Build what is recorded of a name that does not exist for the caller: where a tool has it, as `call` would."""
+        tool = None if self._plain_tools is None else self._plain_tools.find(name)
+        if tool is None:
+            return MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), orjson.dumps(arguments))
+        return MissingName(tool.module, tool.name, orjson.dumps(arguments))
 
     async def _call(self, request: RequestContext, params: Params) -> Result:
         module, name = params.get("module"), params.get("tool_name")
