@@ -172,7 +172,7 @@ async def assert_works(double: Double) -> None:
         assert refused["isError"]
     assert not found["isError"], found
     if "resources" in listed:  # Cursor subscribes to what it has listed
-        uri = listed["resources"][0]["uri"]
+        uri = next(one["uri"] for one in listed["resources"] if one["uri"].startswith("resource://knowledge_graph/"))
         await double.ask("resources/subscribe", {"uri": uri})
         assert (await double.ask("resources/read", {"uri": uri}))["contents"]
 

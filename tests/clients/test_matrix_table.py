@@ -35,8 +35,9 @@ def test_what_a_client_cannot_do_is_no_pass() -> None:
 def test_rows_take_the_place_of_older_ones(tmp_path: Path) -> None:
     page = tmp_path / "clients.md"
     page.write_text(f"before\n{BEGIN}\n{END}\nafter\n")
-    good = {view: dict.fromkeys(CHECKS, Cell(YES)) for view in ("meta", "plain")}
-    mixed = {**good, "plain": {**good["plain"], "task": Cell(UNSUPPORTED, "a|b")}}
+    yes: dict[str, Cell] = dict.fromkeys(CHECKS, Cell(YES))
+    good = {"meta": yes, "plain": yes}
+    mixed = {**good, "plain": {**yes, "task": Cell(UNSUPPORTED, "a|b")}}
     order = ["one", "two"]
     write_rows([build_skipped_row("two", "1", DAY, "token", "no way to it")], order, page)
     write_rows([build_row("one", "1", DAY, "OAuth", mixed), build_row("one", "1", DAY, "token", good)], order, page)

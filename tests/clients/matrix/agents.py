@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,9 @@ from tests.clients.matrix.installed import install_node, node_version
 from tests.clients.matrix.plan import (
     META,
     PROMPT,
+    PROMPT_TEXT,
     RESOURCE,
+    RESOURCE_TEXT,
     TOKEN,
     VIEWS,
     planned,
@@ -114,7 +117,8 @@ class Agent:
             ended = await self.ask(seat, ASK)
             answers: dict[str, Any] = {"list": self._listed(model)}
             given = model.results[len(before) :]
-            for number, check in enumerate([*(check for check, _ in checks), *(["resource"] if reads else [])]):
+            asked: list[str] = [check for check, _ in checks] + (["resource"] if reads else [])
+            for number, check in enumerate(asked):
                 said = f"no result; it ended with {ended.code}: {ended.out[-400:]} {ended.err[-600:]}"
                 text = str(given[number]) if number < len(given) else said
                 answers[check] = {"text": text, "native": False}
@@ -140,7 +144,10 @@ class Agent:
         model.asked.clear()
         ended = await self.ask(seat, typed)
         heard = json.dumps(model.asked, ensure_ascii=False)
-        return {"text": heard if model.asked else f"nothing asked: {ended.out[-500:]} {ended.err[-500:]}"}
+        if any(text in heard for text in (RESOURCE_TEXT, PROMPT_TEXT)):
+            return {"text": heard}
+        said = "" if model.asked else f"; nothing was asked: {ended.out[-500:]} {ended.err[-500:]}"
+        return {"text": f"`{typed}` did not bring it to the model{said}"}
 
 
 def require(ended: Ended, word: str = "") -> None:
@@ -158,9 +165,12 @@ QUIET_CLAUDE = {
 }
 
 
+def claude_script(seat: Seat) -> Path:
+    return seat.modules / "@anthropic-ai" / "claude-code" / "cli-wrapper.cjs"
+
+
 async def run_claude(seat: Seat, *arguments: str) -> Ended:
-    script = seat.modules / "@anthropic-ai" / "claude-code" / "cli-wrapper.cjs"
-    return await seat.room.run([NODE, script, *arguments], 120, seat.folder, **QUIET_CLAUDE)
+    return await seat.room.run([NODE, claude_script(seat), *arguments], 120, seat.folder, **QUIET_CLAUDE)
 
 
 async def settle_claude(seat: Seat) -> None:
@@ -168,7 +178,9 @@ async def settle_claude(seat: Seat) -> None:
     add = ["mcp", "add", "--scope", "user", "--transport", "http", "mcpist", seat.url, *header]
     require(await run_claude(seat, *add))
     if not seat.token:
-        require(await run_claude(seat, "mcp", "login", "mcpist"))
+        login = shlex.join([str(NODE), str(claude_script(seat)), "mcp", "login", "mcpist"])
+        terminal = ["script", "-qefc", login, "/dev/null"]  # without one it opens no browser
+        require(await seat.room.run(terminal, 120, seat.folder, **QUIET_CLAUDE))
 
 
 async def ask_claude(seat: Seat, prompt: str) -> Ended:

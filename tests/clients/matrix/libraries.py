@@ -54,7 +54,8 @@ class Library:
 
     def _program(self) -> list[str | Path]:
         if self.environment:
-            return [install_python(self.environment), DRIVERS / "drivers.py"]
+            # -P: the modules beside it have names of packages.
+            return [install_python(self.environment), "-P", DRIVERS / "drivers.py"]
         # Node looks for packages from the place of a program.
         program = install_node().with_name("drivers.mjs")
         program.write_text((DRIVERS / "drivers.mjs").read_text("utf-8"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.clients.story import META_TOOLS
 
-CHECKS = ("list", "schema", "call", "batch", "error", "hidden", "resource", "prompt", "task")
+CHECKS: tuple[str, ...] = ("list", "schema", "call", "batch", "error", "hidden", "resource", "prompt", "task")
 VIEWS = ("meta", "plain", "plain path")
 META = "meta"
 TOKEN, OAUTH = "token", "OAuth"

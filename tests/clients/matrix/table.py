@@ -8,11 +8,12 @@ from pathlib import Path
 
 from tests.clients.matrix.plan import ABSENT, CHECKS, META, NO, UNSUPPORTED, YES, Cell
 
-PAGE = Path(__file__).parents[3] / "docs" / "clients.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "clients.md"
 BEGIN = "<!-- written by make test-long T=tests/clients: begin -->"
 END = "<!-- written by make test-long T=tests/clients: end -->"
 HEAD = ["client", "version", "tried", "by", *CHECKS, "remarks"]
-MOST_REMARK = 120
+MOST_REMARK = 200
 Views = Mapping[str, Mapping[str, Cell]]
 """By view and check."""
 
@@ -72,7 +73,7 @@ def _remark(views: Views) -> str:
 
 
 def _escape(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return " ".join(text.replace(str(ROOT), "").split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def is_good(views: Views) -> bool:
