@@ -49,6 +49,13 @@ class InstalledToolCatalogue:
         found = next(entry for entry in self._catalogue.list_capabilities(module) if entry.tool.name == tool)
         return ToolSchemas(found.input_schema, (found.output_schema or {}) if found.kind is CapabilityKind.TOOL else {})
 
+    def find_plain_view_problem(self, module: str, tool: str) -> str:
+        """Return why an installed tool is left out of the plain view; empty where it is not, or is no tool."""
+        from gateway.plain_view.schemas import find_schema_problem
+
+        found = next((entry for entry in self._catalogue.tools[module] if entry.name == tool), None)
+        return "" if found is None else find_schema_problem(found.input_schema)
+
     def list_permitted_tools(self, policy: Policy) -> Mapping[str, Sequence[str]]:
         """Return the names of the tools, resources and prompts that exist under a policy, by module."""
         view = self._sieve.get_policy_view(policy)

@@ -35,6 +35,9 @@ class ServiceToolView(ResponseModel):
     enabled: bool = Field(description="True if the tenant has enabled the module.")
     kind: CapabilityKind = KIND_FIELD
     uri: str = URI_FIELD
+    plain_view_problem: str = Field(
+        description="Reason why the tool is left out of plain views: model providers refuse what it takes; else empty."
+    )
 
 
 @routes.get("/service-tools")
@@ -73,6 +76,7 @@ async def list_service_tools(
             enabled=tool.module in enabled,
             kind=tool.kind,
             uri=tool.uri,
+            plain_view_problem=dependencies.catalogue.find_plain_view_problem(tool.module, tool.name),
         )
         for tool in page
     ]

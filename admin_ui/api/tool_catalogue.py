@@ -79,6 +79,10 @@ class ToolCatalogue(Protocol):
         """Return the schemas of an installed tool."""
         ...
 
+    def find_plain_view_problem(self, module: str, tool: str) -> str:
+        """Return why an installed tool is left out of the plain view; empty where it is not, or is no tool."""
+        ...
+
     def list_permitted_tools(self, policy: Policy) -> Mapping[str, Sequence[str]]:
         """Return the names of the tools, resources and prompts that exist under a policy, by module, as the tool sieve
         decides."""

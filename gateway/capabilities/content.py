@@ -1,13 +1,36 @@
-"""Content blocks as they go over the wire ([2025-11-25] ContentBlock, ResourceContents)."""
+"""Content blocks as they go over the wire ([2025-11-25] ContentBlock, ResourceContents, Annotations)."""
 
 import base64
+from datetime import UTC
 from typing import Any
 
-from modules.kit import AudioBlock, ContentBlock, ImageBlock, ResourceBlock, ResourceContent, TextBlock
+from modules.kit import Annotations, AudioBlock, ContentBlock, ImageBlock, ResourceBlock, ResourceContent, TextBlock
+from modules.kit.untrusted import UNTRUSTED
+
+UNTRUSTED_META = {"_meta": {"mcpist/untrusted": UNTRUSTED}}
+"""Field of what others have written, for clients: models are told only where a text may stand before it."""
 
 
-def build_block(block: ContentBlock) -> dict[str, Any]:
-    """Build one content block."""
+def build_block(block: ContentBlock, *, is_untrusted: bool = False) -> dict[str, Any]:
+    """Build one content block. One that `is_untrusted` has the mark, unless it is a text: a module's texts are its own,
+    and what a vendor has answered stands in them as a resource."""
+    meta = UNTRUSTED_META if is_untrusted and not isinstance(block, TextBlock) else {}
+    return _build_block(block) | build_annotations(block.annotations) | meta
+
+
+def build_annotations(annotations: Annotations) -> dict[str, Any]:
+    """Build the field of what is annotated; nothing where nothing is said."""
+    said: dict[str, Any] = {}
+    if annotations.audience:
+        said["audience"] = list(annotations.audience)
+    if annotations.priority is not None:
+        said["priority"] = annotations.priority
+    if annotations.last_modified is not None:
+        said["lastModified"] = annotations.last_modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"annotations": said} if said else {}
+
+
+def _build_block(block: ContentBlock) -> dict[str, Any]:
     match block:
         case TextBlock():
             return {"type": "text", "text": block.text}

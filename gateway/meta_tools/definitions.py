@@ -69,12 +69,9 @@ def _define_get_module_schema(view: SieveView) -> dict[str, Any]:
         "module": {"anyOf": [_NAME, _NAMES]},
         "tools": _NAMES,
         "query": _NAME,
-        "detail": {"enum": ["full", "brief", "names"]},
+        "detail": {"type": "string", "enum": ["full", "brief", "names"]},
         "cursor": _NAME,
-        "have": {
-            "anyOf": [_NAME, {"type": "object", "additionalProperties": _NAME}],
-            "description": "Digest, or {module: digest}",
-        },
+        "have": {"anyOf": [_NAME, _OPEN], "description": "Digest, or {module: digest}"},
     }
     return {
         "name": "get_module_schema",

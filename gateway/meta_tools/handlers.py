@@ -3,12 +3,15 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
+import orjson
+
 from core.caller import Caller
 from core.known_clients import LEAST_RESULT_TOKENS
-from gateway.capabilities.paging import build_page
+from core.tool_exposure import META_VIEW, ToolExposure
+from gateway.capabilities.paging import ListPages
 from gateway.client_requests import build_client_request
+from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
-from gateway.mcp.exposure import META_VIEW, ToolExposure
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
 from gateway.meta_tools.batch.text_format import cut_text
 from gateway.meta_tools.batch_tool import BatchTool
@@ -43,7 +46,7 @@ MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 
 class MetaTools:
     """The three tools and the two handlers in front of them. With `jobs`, work that outlives its request becomes a
-    job; with `plain_tools`, a client can have tools of modules as tools of their own."""
+    job; with `plain_tools` and `pages`, a client can have tools of modules as tools of their own, in pages."""
 
     def __init__(
         self,
@@ -53,7 +56,9 @@ class MetaTools:
         results: KeptResults,
         jobs: JobStarter | None = None,
         plain_tools: PlainTools | None = None,
+        pages: ListPages | None = None,
     ) -> None:
+        self._pages = pages
         self._plain_tools = plain_tools
         self._sieve = sieve
         self._runner = runner
@@ -85,13 +90,17 @@ class MetaTools:
         """
         view, exposure, has_tasks = self._sieve.get_view(request.caller), request.exposure, self._jobs is not None
         meta = build_definitions(view, has_tasks=has_tasks)
-        if exposure is META_VIEW or self._plain_tools is None:
+        if exposure is META_VIEW or self._plain_tools is None or self._pages is None:
             if params.get("cursor") is not None:
                 raise ProtocolError(INVALID_PARAMS, "Unknown cursor")
             return meta
         plain = self._plain_tools.get_list(view, exposure) if exposure.has_plain_tools else NO_PLAIN_TOOLS
-        page, next_cursor = build_page(list(plain.tools), str, params)
-        definitions = [plain.define(name, has_tasks=has_tasks) for name in page]
+        page, next_cursor = self._pages.build_page(request.caller, "tools/list", list(plain.tools), str, params)
+        definitions = [
+            definition | build_icons(plain.tools[name].owner.icon)
+            for name in page
+            if (definition := plain.define(name, has_tasks=has_tasks)) is not None
+        ]
         if exposure.has_meta_tools and params.get("cursor") is None:
             definitions = [*meta["tools"], *definitions]
         return {"tools": definitions, **next_cursor}
@@ -131,12 +140,18 @@ class MetaTools:
         plain = NO_PLAIN_TOOLS
         if self._plain_tools is not None and request.exposure.has_plain_tools:
             plain = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
-        tool = plain.tools.get(name)
+        tool = plain.find(name)
         if tool is None:
-            missing = MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), b"{}")
-            await self._runner.record_lookups(request, 1, [missing])
+            await self._runner.record_lookups(request, 1, [self._build_missing_name(name, arguments)])
             raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")
         return await self._call(request, {"module": tool.module, "tool_name": tool.name, "params": arguments})
+
+    def _build_missing_name(self, name: str, arguments: dict[str, Any]) -> MissingName:
+        """Build what is recorded of a name that does not exist for the caller: where a tool has it, as `call` would."""
+        tool = None if self._plain_tools is None else self._plain_tools.find(name)
+        if tool is None:
+            return MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), orjson.dumps(arguments))
+        return MissingName(tool.module, tool.name, orjson.dumps(arguments))
 
     async def _call(self, request: RequestContext, params: Params) -> Result:
         module, name = params.get("module"), params.get("tool_name")

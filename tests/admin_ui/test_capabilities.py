@@ -56,7 +56,7 @@ async def test_they_are_listed_by_kind(app: AdminApp, noted: Tenant) -> None:
             assert kinds(await everything(admin, "/service-tools", kind=kind)) == found
             assert kinds(await everything(user, "/tools", kind=kind)) == []
         tools = await everything(admin, "/service-tools", kind="tool")
-        assert {one["kind"] for one in tools} == {"tool"}
+        assert {(one["kind"], one["plain_view_problem"]) for one in tools} == {("tool", "")}
         assert {one["effect"] for one in await everything(admin, "/service-tools", module="notes")} == {"reads"}
         assert (await admin.get("/service-tools", params={"kind": "thing"})).status_code == 400
         hidden = [one for one in await everything(user, "/tools", permitted=False) if one["module"] == "notes"]

@@ -7,9 +7,16 @@ import orjson
 import pytest
 
 from core.audit.event import AuditEventKind
+from core.permissions import Policy, Role
+from core.tool_exposure import ToolExposure, View
+from gateway.plain_view.plain_tools import PlainTools
+from gateway.sieve.sieve import Sieve
+from server.tool_catalogue import InstalledToolCatalogue
+from tests.gateway.plain_view.hostile_tools import HIDDEN, build_hostile_catalogue
 from tests.path.conftest import People, on_shared_product
 from tests.support.mcp_client import LEGACY, MODERN, NEWEST, REVISIONS, Answer, bearer, envelope, headers_for
 from tests.support.product import Node, Person, Product
+from tests.support.provider_rules import list_breaches
 
 META = ["get_module_schema", "call", "batch"]
 LAB = [f"lab_{name}" for name in ("add", "big", "crash", "fail", "look", "wait", "write")]
@@ -19,14 +26,18 @@ async def post(node: Node, person: Person, url: str, method: str, params: Any = 
     return await node.post(person.token, method, params, revision=revision, url=url)
 
 
-async def list_names(node: Node, person: Person, url: str, revision: str = NEWEST) -> list[str]:
-    names: list[str] = []
+async def list_tools(node: Node, person: Person, url: str, revision: str = NEWEST) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = []
     page: dict[str, Any] = {"nextCursor": None}
     while "nextCursor" in page:
         params = {} if page["nextCursor"] is None else {"cursor": page["nextCursor"]}
         page = (await post(node, person, url, "tools/list", params, revision)).result
-        names += [tool["name"] for tool in page["tools"]]
-    return names
+        tools += page["tools"]
+    return tools
+
+
+async def list_names(node: Node, person: Person, url: str, revision: str = NEWEST) -> list[str]:
+    return [tool["name"] for tool in await list_tools(node, person, url, revision)]
 
 
 async def run(node: Node, person: Person, url: str, name: str, arguments: Any, revision: str = NEWEST) -> Answer:
@@ -105,8 +116,13 @@ async def test_the_audit_log_is_that_of_calls(node: Node, product: Product, peop
     await run(node, people.reader, "/mcp/plain/lab", "lab_write", {"text": "x"})
     (intent,) = await product.events(people.acme, AuditEventKind.CALL_INTENT)
     assert (intent.module, intent.tool) == ("lab", "write")
-    (denied,) = await product.events(people.acme, AuditEventKind.DENIED)
-    assert (denied.module, denied.tool) == ("tool", "lab_write")
+    await node.call(people.reader.token, "lab", "write", {"text": "x"})
+    await run(node, people.reader, "/mcp/plain/lab", "lab_rites", {"text": "x"})
+    plain, called, made_up = await product.events(people.acme, AuditEventKind.DENIED)
+    assert (plain.module, plain.tool) == ("lab", "write")
+    recorded = [(one.module, one.tool, one.digest, one.detail, one.outcome) for one in (plain, called)]
+    assert recorded[0] == recorded[1]
+    assert (made_up.module, made_up.tool, made_up.digest) == ("tool", "lab_rites", plain.digest)
     assert await product.events(people.globex, AuditEventKind.CALL_INTENT, AuditEventKind.DENIED) == []
 
 
@@ -143,3 +159,29 @@ async def test_instructions_name_no_tool_that_is_not_there(node: Node, people: P
     assert not any(name in plain for name in META)
     both = (await post(node, people.admin, "/mcp/both", method, shown, revision)).result["instructions"]
     assert "get_module_schema" in both
+
+
+@on_shared_product
+async def test_providers_take_every_tool(node: Node, people: People) -> None:
+    listed = [tool for url in ("/mcp", "/mcp/plain") for tool in await list_tools(node, people.admin, url)]
+    some = {"call", "results_read_result", "jobs_get_job", "github_search_issues", "kg_search"}
+    assert some <= {tool["name"] for tool in listed}
+    assert [breach for tool in listed for breach in list_breaches(tool)] == []
+
+
+def test_tools_of_others_are_adapted_or_left_out() -> None:
+    """In this file, since the providers' SDKs take seconds to import."""
+    catalogue = build_hostile_catalogue()
+    (tools,) = catalogue.tools.values()
+    view = Sieve(catalogue).get_policy_view(Policy((Role("all", allow=frozenset({"*"})),), frozenset({"日本"})))
+    shown = PlainTools(catalogue).get_list(view, ToolExposure(View.PLAIN))
+    assert len(shown.tools) == len(tools)
+    defined = {tool.name: shown.define(name, has_tasks=False) for name, tool in shown.tools.items()}
+    left_out = {name for name, definition in defined.items() if definition is None}
+    assert left_out == {f"hidden {name}" for name in HIDDEN}
+    installed = InstalledToolCatalogue(lambda: catalogue)
+    problems = {tool.name: installed.find_plain_view_problem("日本", tool.name) for tool in tools}
+    reasons = {f"hidden {name}": reason for name, (_, reason) in HIDDEN.items()}
+    assert problems == {tool.name: reasons.get(tool.name, "") for tool in tools}
+    assert [breach for one in defined.values() if one is not None for breach in list_breaches(one)] == []
+    assert not any(shown.find(name) for name, tool in shown.tools.items() if tool.name in left_out)
