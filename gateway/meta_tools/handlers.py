@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from core.caller import Caller
+from core.concurrency.lru_cache import LruCache
 from core.known_clients import LEAST_RESULT_TOKENS
+from core.permissions import Policy
 from gateway.capabilities.paging import build_page
 from gateway.client_requests import build_client_request
 from gateway.lookup_recorder import MissingName
@@ -24,7 +26,7 @@ from gateway.meta_tools.results import (
     build_value_result,
     encode_model,
 )
-from gateway.plain_view.plain_tools import NO_PLAIN_TOOLS, PlainTools
+from gateway.plain_view.plain_tools import MAX_LISTS, NO_PLAIN_TOOLS, PlainToolList, PlainTools
 from gateway.results.budget import choose_budget, explain_invalid_max_tokens
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
@@ -55,6 +57,7 @@ class MetaTools:
         plain_tools: PlainTools | None = None,
     ) -> None:
         self._plain_tools = plain_tools
+        self._plain_lists = LruCache[tuple[Policy, bool, ToolExposure], PlainToolList](MAX_LISTS)
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
@@ -123,37 +126,51 @@ class MetaTools:
             view, request, params, self._runner.record_lookups, self._vendors.describe_connection
         )
 
-    async def _call_plain(self, request: RequestContext, name: str, arguments: dict[str, Any]) -> Result:
-        """Run a plain tool as `call` does.
-
-        Raises:
-            ProtocolError: it does not exist for the caller, or is not listed; the attempt is recorded.
-        """
-        plain = NO_PLAIN_TOOLS
-        if self._plain_tools is not None and request.exposure.has_plain_tools:
-            plain = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
+    def _call_plain(self, request: RequestContext, name: str, arguments: dict[str, Any]) -> Awaitable[Result]:
+        """Run a plain tool as `call` does."""
+        caller = request.caller
+        key = (caller.policy, caller.credential.read_only, request.exposure)
+        plain = self._plain_lists.get(key) or self._list_plain_tools(request, key)
         tool = plain.find(name)
         if tool is None:
-            missing = MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), b"{}")
-            await self._runner.record_lookups(request, 1, [missing])
-            raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")
-        return await self._call(request, {"module": tool.module, "tool_name": tool.name, "params": arguments})
+            return self._refuse_plain(request, name)
+        return self._run_tool(request, tool.module, tool.name, arguments)
 
-    async def _call(self, request: RequestContext, params: Params) -> Result:
+    def _list_plain_tools(self, request: RequestContext, key: tuple[Policy, bool, ToolExposure]) -> PlainToolList:
+        if self._plain_tools is None or not request.exposure.has_plain_tools:
+            return NO_PLAIN_TOOLS
+        found = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
+        self._plain_lists.put(key, found)
+        return found
+
+    async def _refuse_plain(self, request: RequestContext, name: str) -> Result:
+        """Refuse a name that does not exist for the caller, or is not listed; the attempt is recorded.
+
+        Raises:
+            ProtocolError: always.
+        """
+        missing = MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), b"{}")
+        await self._runner.record_lookups(request, 1, [missing])
+        raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")
+
+    def _call(self, request: RequestContext, params: Params) -> Awaitable[Result]:
         module, name = params.get("module"), params.get("tool_name")
         if not isinstance(module, str) or not isinstance(name, str):
-            return build_error_result("call needs module and tool_name, both strings")
+            return _give_error("call needs module and tool_name, both strings")
         if len(module) > MAX_NAME_LENGTH or len(name) > MAX_NAME_LENGTH:
             # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
             module, name = cut_text(module, MAX_NAME_LENGTH), cut_text(name, MAX_NAME_LENGTH)
         try:
             tool_params = _parse_params(params.get("params", _NO_PARAMS))
         except InvalidObjectText as error:
-            return build_error_result(str(error))
+            return _give_error(str(error))
         if "max_tokens" in params:
             if problem := explain_invalid_max_tokens(params["max_tokens"]):
-                return build_error_result(problem)
+                return _give_error(problem)
             request.max_tokens = params["max_tokens"]
+        return self._run_tool(request, module, name, tool_params)
+
+    async def _run_tool(self, request: RequestContext, module: str, name: str, tool_params: dict[str, Any]) -> Result:
         if request.page_accepted and (tool := self._sieve.get_view(request.caller).find(module, name)):
             await self._vendors.await_connection(request, tool)
             await request.authority.refresh()
