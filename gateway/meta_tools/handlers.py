@@ -1,7 +1,7 @@
 """The handlers of tools/list and tools/call: ``(context, params) → result``; they know no HTTP and no revision."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
@@ -20,7 +20,6 @@ from gateway.meta_tools.json_text import InvalidObjectText, parse_object
 from gateway.meta_tools.meta_tool_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
 from gateway.meta_tools.results import (
     TOOL_FAILED,
-    build_content_result,
     build_encoded_result,
     build_error_result,
     build_value_result,
@@ -160,10 +159,12 @@ class MetaTools:
         if len(module) > MAX_NAME_LENGTH or len(name) > MAX_NAME_LENGTH:
             # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
             module, name = cut_text(module, MAX_NAME_LENGTH), cut_text(name, MAX_NAME_LENGTH)
-        try:
-            tool_params = _parse_params(params.get("params", _NO_PARAMS))
-        except InvalidObjectText as error:
-            return _give_error(str(error))
+        tool_params: Any = params.get("params", _NO_PARAMS)
+        if tool_params.__class__ is not dict:
+            try:
+                tool_params = _parse_params(tool_params)
+            except InvalidObjectText as error:
+                return _give_error(str(error))
         if "max_tokens" in params:
             if problem := explain_invalid_max_tokens(params["max_tokens"]):
                 return _give_error(problem)
@@ -177,7 +178,9 @@ class MetaTools:
         outcome = await self._runner.run(request, module, name, tool_params)
         if outcome.result is not None:
             if isinstance(outcome.result, ContentResult):
-                return build_content_result(outcome.result, choose_budget(request), untrusted=outcome.untrusted)
+                return await self._limiter.limit_content(
+                    request, module, name, outcome.result, untrusted=outcome.untrusted
+                )
             encoded = encode_model(outcome.result, outcome.untrusted)
             # No text has more tokens than bytes: small ones are not counted.
             if len(encoded) > LEAST_RESULT_TOKENS and len(encoded) > choose_budget(request):
@@ -204,6 +207,4 @@ async def _give_with_note(running: Awaitable[Result], note: str) -> Result:
 
 
 def _parse_params(params: Any) -> dict[str, Any]:
-    if type(params) is dict:
-        return cast("dict[str, Any]", params)
     return parse_object("params", params if isinstance(params, str) else "", MAX_PARAMS_DEPTH)
