@@ -22,6 +22,7 @@ pytest_plugins = (
     "tests.support.loop_start_plugin",
     "tests.support.product_log_plugin",
     "tests.support.order_plugin",
+    "tests.support.rewrite_plugin",
     "tests.support.cpu_plugin",
 )
 

@@ -10,9 +10,12 @@ def fetch_tool_modules(api: AdminApiClient, search: str) -> list[dict[str, Any]]
     return list(api.iterate("/tool-modules", dict[str, Any], q=search or None))
 
 
-def fetch_tools(api: AdminApiClient, module: str, search: str, *, permitted: bool) -> list[dict[str, Any]]:
-    """Fetch one's tools of a module, or those that one may not use, where the tenant tells them."""
-    query = {"q": search or None, "module": module, "permitted": "true" if permitted else "false"}
+def fetch_tools(
+    api: AdminApiClient, module: str, search: str, *, permitted: bool, kind: str | None = None
+) -> list[dict[str, Any]]:
+    """Fetch one's tools of a module, or those that one may not use, where the tenant tells them; of all kinds, or one
+    of ``tool``, ``resource`` and ``prompt``."""
+    query = {"q": search or None, "module": module, "permitted": "true" if permitted else "false", "kind": kind}
     return list(api.iterate("/tools", dict[str, Any], **query))
 
 
@@ -21,6 +24,6 @@ def fetch_tool(api: AdminApiClient, module: str, tool: str) -> dict[str, Any]:
     return api.get("/tools/{}/{}", dict[str, Any], module, tool)
 
 
-def fetch_service_tools(api: AdminApiClient, module: str | None) -> list[dict[str, Any]]:
-    """Fetch the tools of the installed modules, whoever may use them, for administrators."""
-    return list(api.iterate("/service-tools", dict[str, Any], module=module))
+def fetch_service_tools(api: AdminApiClient, module: str | None, kind: str | None = None) -> list[dict[str, Any]]:
+    """Fetch the tools of the installed modules, whoever may use them, for administrators; see :func:`fetch_tools`."""
+    return list(api.iterate("/service-tools", dict[str, Any], module=module, kind=kind))

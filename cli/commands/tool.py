@@ -1,4 +1,5 @@
-"""`mcpist tool`: the tools that the signed-in person may use, and for administrators those of all services."""
+"""`mcpist tool`: the tools, resources and prompts that the signed-in person may use, and for administrators those of
+all services."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,6 +8,7 @@ import typer
 from cli.options import JsonOption, ModuleName, TenantOption, create_group
 from cli.output import format_json, print_line, print_result, print_table
 from cli.runner import run_api_command
+from core.module_manifest import CapabilityKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 app = create_group("Tools that you may use, at a server where you are signed in.")
 
+Kind = Annotated[
+    CapabilityKind | None, typer.Option("--kind", help="Only tools, resources or prompts; default all of them.")
+]
 Search = Annotated[str, typer.Option("--search", metavar="WORDS", help="Only what has these words.")]
 
 
@@ -39,23 +44,24 @@ def _build_module_row(module: "Mapping[str, Any]") -> tuple[Any, ...]:
     return (module["module"], module["title"]["en"], *counts, connection["state"], connection["token_expires_at"] or "")
 
 
-@app.command("list", epilog="Example: mcpist tool list github --search issue")
+@app.command("list", epilog="Example: mcpist tool list github --search issue --kind resource")
 def list_(
     module: ModuleName,
     search: Search = "",
+    kind: Kind = None,
     hidden: Annotated[bool, typer.Option("--hidden", help="Those that you may not use, to ask for.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show your tools of a module."""
+    """Show your tools, resources and prompts of a module."""
 
     def call_api(api: "AdminApiClient") -> list[dict[str, Any]]:
         from cli.client.tools import fetch_tools
 
-        return fetch_tools(api, module, search, permitted=not hidden)
+        return fetch_tools(api, module, search, permitted=not hidden, kind=kind)
 
     found = run_api_command(call_api, needs_tenant=False)
-    rows = [(one["name"], one["title"]["en"], one["effect"] or "") for one in found]
-    print_result(as_json, found, lambda: print_table(("Tool", "Name", "Effect"), rows, empty="No such tool."))
+    rows = [(one["name"], one["kind"], one["title"]["en"], one["effect"] or "") for one in found]
+    print_result(as_json, found, lambda: print_table(("Tool", "Kind", "Name", "Effect"), rows, empty="No such tool."))
 
 
 @app.command("show", epilog="Example: mcpist tool show github search_issues")
@@ -78,16 +84,18 @@ def show(
 @app.command("all", epilog="Example: mcpist tool all --module github --tenant acme")
 def all_(
     module: Annotated[str | None, typer.Option("--module", metavar="MODULE", help="Only this module's.")] = None,
+    kind: Kind = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the tools of all installed modules, whoever may use them: what a role can allow."""
+    """Show the tools, resources and prompts of all installed modules, whoever may use them: what a role can allow."""
 
     def call_api(api: "AdminApiClient") -> list[dict[str, Any]]:
         from cli.client.tools import fetch_service_tools
 
-        return fetch_service_tools(api, module)
+        return fetch_service_tools(api, module, kind)
 
     found = run_api_command(call_api, tenant=tenant)
-    rows = [(f"{one['module']}.{one['name']}", one["title"]["en"], one["effect"]) for one in found]
-    print_result(as_json, found, lambda: print_table(("Permission", "Name", "Effect"), rows, empty="No such tool."))
+    rows = [(f"{one['module']}.{one['name']}", one["kind"], one["title"]["en"], one["effect"]) for one in found]
+    columns = ("Permission", "Kind", "Name", "Effect")
+    print_result(as_json, found, lambda: print_table(columns, rows, empty="No such tool."))

@@ -1,16 +1,47 @@
-"""Content blocks as they go over the wire ([2025-11-25] ContentBlock, ResourceContents)."""
+"""Content blocks as they go over the wire ([2025-11-25] ContentBlock, ResourceContents, Annotations)."""
 
 import base64
+from datetime import UTC
 from typing import Any
 
-from modules.kit import AudioBlock, ContentBlock, ImageBlock, ResourceBlock, ResourceContent, ResourceLink, TextBlock
+from modules.kit import (
+    Annotations,
+    AudioBlock,
+    ContentBlock,
+    ImageBlock,
+    ResourceBlock,
+    ResourceContent,
+    ResourceLink,
+    TextBlock,
+)
+from modules.kit.untrusted import UNTRUSTED
 
-_RENAMED = {"mimeType": "mime_type", "blob": "data"}
 BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link"})
+_FIELDS = {"mimeType": "mime_type", "blob": "data", "lastModified": "last_modified"}
+UNTRUSTED_META = {"_meta": {"mcpist/untrusted": UNTRUSTED}}
+"""Field of what others have written, for clients: models are told only where a text may stand before it."""
 
 
-def build_block(block: ContentBlock) -> dict[str, Any]:
-    """Build one content block."""
+def build_block(block: ContentBlock, *, is_untrusted: bool = False) -> dict[str, Any]:
+    """Build one content block. One that `is_untrusted` has the mark, unless it is a text: a module's texts are its own,
+    and what a vendor has answered stands in them as a resource."""
+    meta = UNTRUSTED_META if is_untrusted and not isinstance(block, TextBlock) else {}
+    return _build_block(block) | build_annotations(block.annotations) | meta
+
+
+def build_annotations(annotations: Annotations) -> dict[str, Any]:
+    """Build the field of what is annotated; nothing where nothing is said."""
+    said: dict[str, Any] = {}
+    if annotations.audience:
+        said["audience"] = list(annotations.audience)
+    if annotations.priority is not None:
+        said["priority"] = annotations.priority
+    if annotations.last_modified is not None:
+        said["lastModified"] = annotations.last_modified.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"annotations": said} if said else {}
+
+
+def _build_block(block: ContentBlock) -> dict[str, Any]:
     match block:
         case TextBlock():
             return {"type": "text", "text": block.text}
@@ -25,8 +56,8 @@ def build_block(block: ContentBlock) -> dict[str, Any]:
 
 
 def parse_block(block: dict[str, Any]) -> ContentBlock:
-    """Parse a content block that was built here."""
-    fields = {_RENAMED.get(name, name): value for name, value in block.items()}
+    """Parse a content block that was built here, without its mark."""
+    fields = _rename_fields(block)
     match block["type"]:
         case "text":
             return TextBlock.model_validate(fields)
@@ -35,10 +66,16 @@ def parse_block(block: dict[str, Any]) -> ContentBlock:
         case "audio":
             return AudioBlock.model_validate(fields)
         case "resource":
-            content = {_RENAMED.get(name, name): value for name, value in block["resource"].items()}
-            return ResourceBlock(resource=ResourceContent.model_validate(content))
+            return ResourceBlock.model_validate(fields | {"resource": _rename_fields(block["resource"])})
         case _:
             return ResourceLink.model_validate(fields)
+
+
+def _rename_fields(built: dict[str, Any]) -> dict[str, Any]:
+    fields = {_FIELDS.get(name, name): value for name, value in built.items() if name != "_meta"}
+    if "annotations" in fields:
+        fields["annotations"] = _rename_fields(fields["annotations"])
+    return fields
 
 
 def build_resource_content(content: ResourceContent, uri: str, mime_type: str) -> dict[str, Any]:

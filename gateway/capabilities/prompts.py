@@ -3,9 +3,10 @@
 from typing import Any, cast
 
 from gateway.capabilities.content import build_block
-from gateway.capabilities.paging import build_page
+from gateway.capabilities.paging import ListPages
 from gateway.capabilities.reading import CapabilityReader, Interrupted
 from gateway.catalogue import CataloguePrompt
+from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
@@ -21,7 +22,8 @@ MAX_NAME_LENGTH = 200
 class PromptMethods:
     """The prompts of a caller, listed and filled in."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner) -> None:
+    def __init__(self, sieve: Sieve, runner: ToolRunner, pages: ListPages) -> None:
+        self._pages = pages
         self._sieve = sieve
         self._runner = runner
         self._reader = CapabilityReader(runner)
@@ -31,8 +33,8 @@ class PromptMethods:
         return {"prompts/list": self._list_prompts, "prompts/get": self._get_prompt}
 
     async def _list_prompts(self, request: RequestContext, params: Params) -> Result:
-        prompts = self._sieve.get_view(request.caller).prompts
-        page, next_cursor = build_page(sorted(prompts.values(), key=_get_name), _get_name, params)
+        prompts = sorted(self._sieve.get_view(request.caller).prompts.values(), key=_get_name)
+        page, next_cursor = self._pages.build_page(request.caller, "prompts/list", prompts, _get_name, params)
         return {"prompts": [_describe(one) for one in page], **next_cursor}
 
     async def _get_prompt(self, request: RequestContext, params: Params) -> Result:
@@ -54,7 +56,11 @@ class PromptMethods:
             filled = cast("PromptMessages", await self._reader.read(request, prompt.tool, arguments))
         except Interrupted as interrupted:
             return interrupted.result
-        messages = [{"role": one.role, "content": build_block(one.content)} for one in filled.messages]
+        is_untrusted = prompt.tool.owner.vendor is not None
+        messages = [
+            {"role": one.role, "content": build_block(one.content, is_untrusted=is_untrusted)}
+            for one in filled.messages
+        ]
         return {"description": prompt.prompt.description, "messages": messages}
 
 
@@ -104,4 +110,4 @@ def _describe(one: CataloguePrompt) -> dict[str, Any]:
         for name, field in one.prompt.arguments.model_fields.items()
     ]
     head = {"name": one.prompt.name, "title": one.prompt.title, "description": one.prompt.description}
-    return head | ({"arguments": arguments} if arguments else {})
+    return head | ({"arguments": arguments} if arguments else {}) | build_icons(one.tool.owner.icon)

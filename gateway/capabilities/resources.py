@@ -2,10 +2,11 @@
 
 from typing import Any, cast
 
-from gateway.capabilities.content import build_resource_content
-from gateway.capabilities.paging import build_page
+from gateway.capabilities.content import UNTRUSTED_META, build_annotations, build_resource_content
+from gateway.capabilities.paging import ListPage, ListPages
 from gateway.capabilities.reading import CapabilityReader, Interrupted
 from gateway.catalogue import CatalogueResource
+from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
@@ -14,17 +15,15 @@ from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
 from gateway.uri_templates import MAX_URI_LENGTH, is_short_enough
 from modules.kit import ResourceContents
-from modules.kit.untrusted import UNTRUSTED
 
 LOOKUP_KIND = "resource"
-UNTRUSTED_KEY = "mcpist/untrusted"
-"""Field of a content's `_meta` which says that others have written it."""
 
 
 class ResourceMethods:
     """What a caller may read, listed and read."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner) -> None:
+    def __init__(self, sieve: Sieve, runner: ToolRunner, pages: ListPages) -> None:
+        self._pages = pages
         self._sieve = sieve
         self._runner = runner
         self._reader = CapabilityReader(runner)
@@ -39,14 +38,17 @@ class ResourceMethods:
 
     async def _list_resources(self, request: RequestContext, params: Params) -> Result:
         """List the resources without variables: those of a template are made on demand, and no vendor is asked."""
-        listed = [one for one in self._sieve.get_view(request.caller).resources if not one.resource.is_template]
-        page, next_cursor = build_page(sorted(listed, key=_get_uri), _get_uri, params)
+        page, next_cursor = self._build_page(request, params, "resources/list", is_template=False)
         return {"resources": [{"uri": _get_uri(one), **_describe(one)} for one in page], **next_cursor}
 
     async def _list_templates(self, request: RequestContext, params: Params) -> Result:
-        listed = [one for one in self._sieve.get_view(request.caller).resources if one.resource.is_template]
-        page, next_cursor = build_page(sorted(listed, key=_get_uri), _get_uri, params)
+        page, next_cursor = self._build_page(request, params, "resources/templates/list", is_template=True)
         return {"resourceTemplates": [{"uriTemplate": _get_uri(one), **_describe(one)} for one in page], **next_cursor}
+
+    def _build_page(self, request: RequestContext, params: Params, method: str, *, is_template: bool) -> ListPage:
+        resources = self._sieve.get_view(request.caller).resources
+        listed = sorted((one for one in resources if one.resource.is_template == is_template), key=_get_uri)
+        return self._pages.build_page(request.caller, method, listed, _get_uri, params)
 
     async def _read(self, request: RequestContext, params: Params) -> Result:
         """Read a resource. One that is hidden, or whose service is off, is as if made up.
@@ -66,7 +68,7 @@ class ResourceMethods:
             return interrupted.result
         except ProtocolError as error:
             raise ProtocolError(error.code, error.message, {"uri": uri}) from None
-        meta = {"_meta": {UNTRUSTED_KEY: UNTRUSTED}} if resource.tool.owner.vendor is not None else {}
+        meta = UNTRUSTED_META if resource.tool.owner.vendor is not None else {}
         mime_type = resource.resource.mime_type
         return {"contents": [build_resource_content(one, uri, mime_type) | meta for one in read.contents]}
 
@@ -112,15 +114,11 @@ def _get_uri(one: CatalogueResource) -> str:
 
 def _describe(one: CatalogueResource) -> dict[str, Any]:
     declared = one.resource
-    annotations: dict[str, Any] = {}
-    if declared.audience:
-        annotations["audience"] = list(declared.audience)
-    if declared.priority is not None:
-        annotations["priority"] = declared.priority
     return {
         "name": f"{one.tool.module}_{declared.name}",
         "title": f"{one.tool.owner.title}: {declared.title}",
         "description": declared.description,
         "mimeType": declared.mime_type,
-        **({"annotations": annotations} if annotations else {}),
+        **build_annotations(declared.annotations),
+        **build_icons(one.tool.owner.icon),
     }

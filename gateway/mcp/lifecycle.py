@@ -4,14 +4,23 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from core.caller import Caller
+from gateway.icons import MCPIST_ICON, build_icons
 from gateway.mcp.exposure import ToolExposure
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Params, ProtocolError
-from gateway.mcp.revisions import REVISIONS, SUPPORTED_VERSIONS, ResultRenderer, Revision
+from gateway.mcp.revisions import (
+    MODERN_REVISION,
+    REVISIONS,
+    SERVER_KEY,
+    SUPPORTED_VERSIONS,
+    ResultRenderer,
+    Revision,
+)
 
 SERVER_NAME = "mcpist"
 SERVER_TITLE = "MCPist"
 _TITLE_SINCE = "2025-06-18"
+_ICONS_SINCE = "2025-11-25"
 _COMPLETIONS_SINCE = "2025-03-26"
 """Completion is older than its capability."""
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
@@ -63,9 +72,10 @@ class LifecycleMethods:
             for plain in (False, True)
         }
         self._initialize_results = {
-            (name, plain): {"protocolVersion": name, "serverInfo": build_server_info(version, name), **capabilities}
+            (name, plain): {"protocolVersion": name, "serverInfo": _introduce(version, name), **capabilities}
             for (name, plain), capabilities in self._capabilities.items()
         }
+        self._introduction = {"_meta": {SERVER_KEY: _introduce(version, MODERN_REVISION.version)}}
 
     def answer(self, revision: Revision, method: str, params: Params, caller: Caller, exposure: ToolExposure) -> bytes:
         """Return the result of one of the revision's lifecycle methods as JSON.
@@ -82,14 +92,20 @@ class LifecycleMethods:
             return renderer.render(
                 method, self._initialize_results[key] | self._build_instructions_field(caller, exposure)
             )
-        discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities[key]}
+        discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities[key], **self._introduction}
         return renderer.render(method, discovery | self._build_instructions_field(caller, exposure))
 
     def _build_instructions_field(self, caller: Caller, exposure: ToolExposure) -> dict[str, str]:
         return {} if self._instructions is None else {"instructions": self._instructions(caller, exposure)}
 
 
+def _introduce(version: str, revision: str) -> dict[str, Any]:
+    """Build the server's Implementation as clients learn it once, with its icon where the revision has icons."""
+    return build_server_info(version, revision) | (build_icons(MCPIST_ICON) if revision >= _ICONS_SINCE else {})
+
+
 def build_server_info(version: str, revision: str) -> dict[str, str]:
-    """Build the server's Implementation (MCP); revisions before 2025-06-18 know no title."""
+    """Build the server's Implementation as it stands in every answer of a modern revision ([2026-07-28] `_meta`);
+    revisions before 2025-06-18 know no title."""
     title = {"title": SERVER_TITLE} if revision >= _TITLE_SINCE else {}
     return {"name": SERVER_NAME, **title, "version": version}

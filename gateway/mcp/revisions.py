@@ -101,15 +101,22 @@ def _drop_structured_content(kinds: frozenset[str]) -> ResultTransform:
         result = {name: value for name, value in result.items() if name != "structuredContent"}
         content = result.get("content")
         if isinstance(content, list):
-            blocks = cast("list[Any]", content)
-            result["content"] = [block if _is_known_block(block, kinds) else _to_text_block(block) for block in blocks]
+            result["content"] = [_convert_block(block, kinds) for block in cast("list[Any]", content)]
         return result
 
     return drop
 
 
+def _drop_list_fields(*fields: str) -> dict[str, ResultTransform]:
+    return {
+        "resources/list": _drop_fields("resources", *fields),
+        "resources/templates/list": _drop_fields("resourceTemplates", *fields),
+        "prompts/list": _drop_fields("prompts", *fields),
+    }
+
+
 def _drop_fields(member: str, *fields: str) -> ResultTransform:
-    """Drop fields of the objects in a list, and of their arguments where they have any."""
+    """Drop fields of the objects in a list, of their annotations, and of their arguments where they have any."""
 
     def drop(result: Result) -> Result:
         return {**result, member: [_without(one, fields) for one in result[member]]}
@@ -121,20 +128,19 @@ def _without(item: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
     kept = {name: value for name, value in item.items() if name not in fields}
     if "arguments" in kept:
         kept["arguments"] = [_without(argument, fields) for argument in kept["arguments"]]
+    if "annotations" in kept:
+        kept["annotations"] = _without(kept["annotations"], fields)
     return kept
 
 
-def _replace_prompt_blocks(kinds: frozenset[str]) -> ResultTransform:
-    def replace(result: Result) -> Result:
+def _convert_prompt_blocks(kinds: frozenset[str]) -> ResultTransform:
+    def convert(result: Result) -> Result:
         if "messages" not in result:
             return result
-        messages = [
-            one if _is_known_block(one["content"], kinds) else {**one, "content": _to_text_block(one["content"])}
-            for one in result["messages"]
-        ]
+        messages = [{**one, "content": _convert_block(one["content"], kinds)} for one in result["messages"]]
         return {**result, "messages": messages}
 
-    return replace
+    return convert
 
 
 def _build_early_transforms(tool_fields: frozenset[str], kinds: frozenset[str]) -> Mapping[str, ResultTransform]:
@@ -142,21 +148,21 @@ def _build_early_transforms(tool_fields: frozenset[str], kinds: frozenset[str]) 
     return {
         "tools/list": _keep_tool_fields(tool_fields),
         "tools/call": _drop_structured_content(kinds),
-        "resources/list": _drop_fields("resources", "title"),
-        "resources/templates/list": _drop_fields("resourceTemplates", "title"),
+        **_drop_list_fields("icons", "title", "lastModified"),
         "resources/read": _drop_fields("contents", "_meta"),
-        "prompts/list": _drop_fields("prompts", "title"),
-        "prompts/get": _replace_prompt_blocks(kinds),
+        "prompts/get": _convert_prompt_blocks(kinds),
     }
 
 
-def _is_known_block(block: Any, kinds: frozenset[str]) -> bool:
-    return not isinstance(block, dict) or cast("dict[str, Any]", block).get("type") in kinds
-
-
-def _to_text_block(block: dict[str, Any]) -> dict[str, Any]:
-    source = block.get("uri") or block.get("mimeType") or "unknown"
-    return {"type": "text", "text": f"[{block.get('type')}: {source}]"}
+def _convert_block(block: Any, kinds: frozenset[str]) -> Any:
+    """Convert a content block for a revision before 2025-06-18: a kind that it does not know becomes a text."""
+    if not isinstance(block, dict):
+        return block
+    known = cast("dict[str, Any]", block)
+    if known.get("type") in kinds:
+        return _without(known, ("_meta", "lastModified"))
+    source = known.get("uri") or known.get("mimeType") or "unknown"
+    return {"type": "text", "text": f"[{known.get('type')}: {source}]"}
 
 
 def _keep_structured_objects(result: Result) -> Result:
@@ -223,7 +229,12 @@ REVISIONS: Mapping[str, Revision] = {
             task_methods=frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"}),
         ),
         _build_legacy_revision(
-            "2025-06-18", {"tools/list": _keep_tool_fields(_TOOL_2025_06), "tools/call": _keep_structured_objects}
+            "2025-06-18",
+            {
+                "tools/list": _keep_tool_fields(_TOOL_2025_06),
+                "tools/call": _keep_structured_objects,
+                **_drop_list_fields("icons"),
+            },
         ),
         _build_legacy_revision(
             "2025-03-26",

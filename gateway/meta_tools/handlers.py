@@ -7,8 +7,9 @@ from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
 from core.known_clients import LEAST_RESULT_TOKENS
 from core.permissions import Policy
-from gateway.capabilities.paging import build_page
+from gateway.capabilities.paging import ListPages
 from gateway.client_requests import build_client_request
+from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
 from gateway.mcp.exposure import META_VIEW, ToolExposure
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
@@ -44,7 +45,7 @@ MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 
 class MetaTools:
     """The three tools and the two handlers in front of them. With `jobs`, work that outlives its request becomes a
-    job; with `plain_tools`, a client can have tools of modules as tools of their own."""
+    job; with `plain_tools` and `pages`, a client can have tools of modules as tools of their own, in pages."""
 
     def __init__(
         self,
@@ -54,7 +55,9 @@ class MetaTools:
         results: KeptResults,
         jobs: JobStarter | None = None,
         plain_tools: PlainTools | None = None,
+        pages: ListPages | None = None,
     ) -> None:
+        self._pages = pages
         self._plain_tools = plain_tools
         self._plain_lists = LruCache[tuple[Policy, bool, ToolExposure], PlainToolList](MAX_LISTS)
         self._sieve = sieve
@@ -87,14 +90,17 @@ class MetaTools:
         """
         view, exposure, has_tasks = self._sieve.get_view(request.caller), request.exposure, self._jobs is not None
         meta = build_definitions(view, has_tasks=has_tasks)
-        if exposure is META_VIEW or self._plain_tools is None:
+        if exposure is META_VIEW or self._plain_tools is None or self._pages is None:
             if params.get("cursor") is not None:
                 raise ProtocolError(INVALID_PARAMS, "Unknown cursor")
             return meta
         plain = self._plain_tools.get_list(view, exposure) if exposure.has_plain_tools else NO_PLAIN_TOOLS
-        page, next_cursor = build_page(list(plain.tools), str, params)
-        defined = (plain.define(name, has_tasks=has_tasks) for name in page)
-        definitions = [definition for definition in defined if definition is not None]
+        page, next_cursor = self._pages.build_page(request.caller, "tools/list", list(plain.tools), str, params)
+        definitions = [
+            definition | build_icons(plain.tools[name].owner.icon)
+            for name in page
+            if (definition := plain.define(name, has_tasks=has_tasks)) is not None
+        ]
         if exposure.has_meta_tools and params.get("cursor") is None:
             definitions = [*meta["tools"], *definitions]
         return {"tools": definitions, **next_cursor}

@@ -93,7 +93,7 @@ def _fit(blocks: Sequence[Block], budget: int) -> _Fit:
         if block["type"] == "text" and len(block["text"]) > LONG_TEXT and share >= _LEAST_TEXT:
             end = find_text_end(block["text"], share, 0, len(block["text"]))
         if end:
-            shown[at] = {"type": "text", "text": block["text"][:end]}
+            shown[at] = {**block, "text": block["text"][:end]}
             tokens += count_value(shown[at]["text"], share) or share
         left[at] = _describe_rest(at, block, end)
     return _Fit([shown[at] for at in sorted(shown)], tokens, [left[at] for at in sorted(left)])

@@ -11,7 +11,7 @@ from modules.confluence import (
 )
 from modules.confluence.resource_changes import CHANGES
 from modules.confluence.resources import RESOURCES
-from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit import AccountRequest, Icon, Module, ParameterSample, VendorApi
 from modules.kit.resource_changes import announce_changes
 
 TOOLS = (
@@ -30,6 +30,7 @@ MODULE = Module(
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
+    icon=Icon("#0b6e99", "M7 5h7l4 4v10H7ZM14 5v4h4M10 13h5M10 16h5"),
     vendor=VendorApi(
         base_url="https://api.atlassian.com/ex/confluence/{site}",
         account=AccountRequest("/wiki/rest/api/user/current", name="/displayName"),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from modules.confluence.page_reading import fetch_body
 from modules.confluence.parameters import READ_PAGES, PageId
 from modules.confluence.spaces import SearchedConfluence, search
-from modules.kit import Context, ResourceContents, read_long_text_resource, resource
+from modules.kit import FOR_EVERYONE, Context, ResourceContents, read_long_text_resource, resource
 from modules.kit.completions import MAX_VALUES, ask_tool, keep_words
 
 
@@ -21,6 +21,7 @@ async def complete_page(context: Context, typed: str, known: Mapping[str, str]) 
 @resource(
     "resource://confluence/pages/{id}",
     mime_type="text/markdown",
+    annotations=FOR_EVERYONE,
     scopes=[READ_PAGES],
     title="Page",
     complete={"id": complete_page},

@@ -30,7 +30,7 @@ from modules.github.prompts import PROMPTS
 from modules.github.resource_changes import CHANGES
 from modules.github.resources import RESOURCES
 from modules.github.shared import error_messages, rest_client
-from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit import AccountRequest, Icon, Module, ParameterSample, VendorApi
 from modules.kit.resource_changes import announce_changes
 
 TOOLS = (
@@ -67,6 +67,7 @@ MODULE = Module(
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
+    icon=Icon("#24292f", "M8 9v6M8 5a2 2 0 1 0 .01 0ZM8 15a2 2 0 1 0 .01 0ZM16 5a2 2 0 1 0 .01 0ZM16 9c0 4-8 2-8 6"),
     prompts=PROMPTS,
     vendor=VendorApi(
         base_url="https://api.github.com",

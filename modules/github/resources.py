@@ -14,6 +14,8 @@ from modules.github.shared import rest_client
 from modules.github.shared.encodings import decode_text
 from modules.github.shared.parameters import REPO, FilePath, Number, Owner, Repo
 from modules.kit import (
+    FOR_EVERYONE,
+    FOR_MODELS,
     Context,
     ResourceContent,
     ResourceContents,
@@ -56,6 +58,7 @@ def _build_contents(file: VendorFile) -> ResourceContents:
     "resource://github/repos/{owner}/{repo}/readme",
     "github://repos/{owner}/{repo}/readme",
     mime_type="text/markdown",
+    annotations=FOR_EVERYONE,
     scopes=[REPO],
     title="Readme",
     complete=completions.REPOSITORY,
@@ -70,6 +73,7 @@ async def readme(context: Context, owner: Owner, repo: Repo) -> ResourceContents
     "resource://github/repos/{owner}/{repo}/contents/{+path}",
     "github://repos/{owner}/{repo}/contents/{+path}",
     mime_type="text/plain",
+    annotations=FOR_EVERYONE,
     scopes=[REPO],
     title="File",
     complete={**completions.REPOSITORY, "path": completions.complete_path},
@@ -85,6 +89,7 @@ async def file(
     "resource://github/repos/{owner}/{repo}/issues/{number}",
     "github://repos/{owner}/{repo}/issues/{number}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[REPO],
     title="Issue",
     complete={**completions.REPOSITORY, "number": completions.complete_issue},
@@ -100,6 +105,7 @@ async def issue(context: Context, owner: Owner, repo: Repo, number: Number) -> R
     "resource://github/repos/{owner}/{repo}/pulls/{number}",
     "github://repos/{owner}/{repo}/pulls/{number}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[REPO],
     title="Pull request",
     complete={**completions.REPOSITORY, "number": completions.complete_pull_request},
@@ -115,6 +121,7 @@ async def pull_request(context: Context, owner: Owner, repo: Repo, number: Numbe
     "resource://github/repos/{owner}/{repo}/pulls/{number}/diff",
     "github://repos/{owner}/{repo}/pulls/{number}/diff",
     mime_type="text/x-diff",
+    annotations=FOR_EVERYONE,
     scopes=[REPO],
     title="Diff of a pull request",
     complete={**completions.REPOSITORY, "number": completions.complete_pull_request},

@@ -4,7 +4,7 @@ from modules.google_calendar import calendar_changes, calendars, event_changes, 
 from modules.google_calendar.error_messages import read_rate_limit
 from modules.google_calendar.resource_changes import CHANGES
 from modules.google_calendar.resources import RESOURCES
-from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit import AccountRequest, Icon, Module, ParameterSample, VendorApi
 from modules.kit.resource_changes import announce_changes
 
 TOOLS = (*calendars.TOOLS, *calendar_changes.TOOLS, *events.TOOLS, *event_changes.TOOLS, *event_responses.TOOLS)
@@ -18,6 +18,7 @@ MODULE = Module(
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
+    icon=Icon("#1a73e8", "M5 7h14v12H5ZM5 11h14M9 5v3M15 5v3M12 13.5v2.5h2.5"),
     vendor=VendorApi(
         base_url="https://www.googleapis.com/calendar/v3",
         account=AccountRequest("/users/me/calendarList/primary", name="/id"),

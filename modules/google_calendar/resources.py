@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from modules.google_calendar.calendars import Calendars, list_calendars
 from modules.google_calendar.events import Events, get_event, list_events
 from modules.google_calendar.parameters import READ_EVENTS, CalendarId, EventId
-from modules.kit import Context, ResourceContents, read_json_resource, resource
+from modules.kit import FOR_MODELS, Context, ResourceContents, read_json_resource, resource
 from modules.kit.completions import MAX_VALUES, Option, ask_tool, choose_values
 
 DAYS = 7
@@ -33,7 +33,11 @@ async def _read_agenda(context: Context, calendar_id: str) -> ResourceContents:
 
 
 @resource(
-    "resource://google_calendar/agenda", mime_type="application/json", scopes=[READ_EVENTS], title="My next seven days"
+    "resource://google_calendar/agenda",
+    mime_type="application/json",
+    annotations=FOR_MODELS,
+    scopes=[READ_EVENTS],
+    title="My next seven days",
 )
 async def my_agenda(context: Context) -> ResourceContents:
     """The events of the next seven days in one's own calendar."""
@@ -43,6 +47,7 @@ async def my_agenda(context: Context) -> ResourceContents:
 @resource(
     "resource://google_calendar/calendars/{calendar}/agenda",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_EVENTS],
     title="Next seven days of a calendar",
     complete={"calendar": complete_calendar},
@@ -55,6 +60,7 @@ async def agenda(context: Context, calendar: CalendarId) -> ResourceContents:
 @resource(
     "resource://google_calendar/calendars/{calendar}/events/{event}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_EVENTS],
     title="Event",
     complete={"calendar": complete_calendar, "event": complete_event},

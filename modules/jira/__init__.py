@@ -14,7 +14,7 @@ from modules.jira import (
 from modules.jira.prompts import PROMPTS
 from modules.jira.resource_changes import CHANGES
 from modules.jira.resources import RESOURCES
-from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit import AccountRequest, Icon, Module, ParameterSample, VendorApi
 from modules.kit.resource_changes import announce_changes
 
 TOOLS = (
@@ -35,6 +35,7 @@ MODULE = Module(
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
+    icon=Icon("#1868db", "M5 6h14v12H5ZM9 12l2.2 2.2L15.5 10"),
     prompts=PROMPTS,
     vendor=VendorApi(
         base_url="https://api.atlassian.com/ex/jira/{site}",

@@ -9,7 +9,7 @@ from modules.jira.comments import JiraComment, JiraComments, list_comments
 from modules.jira.issue_reading import FoundJiraIssues, JiraIssue, get_issue, search_issues
 from modules.jira.lookups import JiraProjects, list_projects
 from modules.jira.parameters import READ_WORK, IssueKey, ProjectKey
-from modules.kit import Context, ResourceContents, read_json_resource, resource
+from modules.kit import FOR_MODELS, Context, ResourceContents, read_json_resource, resource
 from modules.kit.completions import MAX_VALUES, Option, ask_tool, choose_values, keep_words
 from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, ResultModel
 
@@ -49,6 +49,7 @@ async def complete_project(context: Context, typed: str, known: Mapping[str, str
 @resource(
     "resource://jira/issues/{key}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_WORK],
     title="Issue",
     complete={"key": complete_issue},
@@ -66,6 +67,7 @@ async def issue(context: Context, key: IssueKey) -> ResourceContents:
 @resource(
     "resource://jira/projects/{key}/open_issues",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_WORK],
     title="Open issues of a project",
     complete={"key": complete_project},

@@ -17,6 +17,9 @@ from modules.kit.client_questions import (
     SamplingQuestion,
 )
 from modules.kit.content import (
+    FOR_EVERYONE,
+    FOR_MODELS,
+    Annotations,
     AudioBlock,
     ContentBlock,
     ContentResult,
@@ -30,6 +33,7 @@ from modules.kit.context import ConfirmationOutcome, Context, LogLevel, Store
 from modules.kit.declarations import Execution, Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
 from modules.kit.errors import OUTCOME_UNKNOWN, ClientCannotAnswer, ToolError
+from modules.kit.icons import Icon
 from modules.kit.module_log import ModuleLog
 from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt, quote_argument
 from modules.kit.resources import (
@@ -55,8 +59,11 @@ from modules.kit.vendor import (
 )
 
 __all__ = [
+    "FOR_EVERYONE",
+    "FOR_MODELS",
     "OUTCOME_UNKNOWN",
     "AccountRequest",
+    "Annotations",
     "AudioBlock",
     "BodyPart",
     "ClientCannotAnswer",
@@ -74,6 +81,7 @@ __all__ = [
     "Execution",
     "FormQuestion",
     "Hints",
+    "Icon",
     "ImageBlock",
     "InvalidAnswer",
     "LogLevel",

@@ -5,7 +5,7 @@ import base64
 import binascii
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 
 def _decode(data: Any) -> Any:
@@ -29,14 +29,31 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class TextBlock(_Part):
+class Annotations(_Part):
+    """Hints for the client: for whom something is, how important from 0 to 1, and when it was last changed."""
+
+    audience: tuple[Literal["user", "assistant"], ...] = ()
+    priority: Annotated[float, Field(ge=0, le=1)] | None = None
+    last_modified: AwareDatetime | None = None
+
+
+NO_ANNOTATIONS = Annotations()
+FOR_MODELS = Annotations(audience=("assistant",))
+FOR_EVERYONE = Annotations(audience=("user", "assistant"))
+
+
+class _Block(_Part):
+    annotations: Annotations = NO_ANNOTATIONS
+
+
+class TextBlock(_Block):
     """A text."""
 
     type: Literal["text"] = "text"
     text: str
 
 
-class ImageBlock(_Part):
+class ImageBlock(_Block):
     """An image."""
 
     type: Literal["image"] = "image"
@@ -44,7 +61,7 @@ class ImageBlock(_Part):
     mime_type: str
 
 
-class AudioBlock(_Part):
+class AudioBlock(_Block):
     """A sound."""
 
     type: Literal["audio"] = "audio"
@@ -68,14 +85,14 @@ class ResourceContent(_Part):
         return self
 
 
-class ResourceBlock(_Part):
+class ResourceBlock(_Block):
     """A resource with its content; it has a `uri`."""
 
     type: Literal["resource"] = "resource"
     resource: ResourceContent
 
 
-class ResourceLink(_Part):
+class ResourceLink(_Block):
     """A resource that the client may read."""
 
     type: Literal["resource_link"] = "resource_link"

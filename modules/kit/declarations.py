@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from modules.kit.icons import Icon
 from modules.kit.module_log import ModuleLog
 from modules.kit.prompts import Prompt
 from modules.kit.resources import Resource
@@ -86,7 +87,7 @@ class Module:
     `settings` is the form of the settings that a tenant's service has; a module with a vendor declares it in
     :attr:`VendorApi.settings` instead.
     `lifespan` is entered before the gateway serves and left when it has stopped serving, such as to open and close a
-    cache of the module's own; it has no caller and no credential.
+    cache of the module's own; it has no caller and no credential. `icon` is what clients show beside what it offers.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Module:
     settings: type[ModuleSettings] | None = None
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    icon: Icon | None = None
 
     def __post_init__(self) -> None:
         if self.settings is not None and self.vendor is not None:

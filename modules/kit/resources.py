@@ -3,11 +3,11 @@
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel
 
-from modules.kit.content import ResourceContent
+from modules.kit.content import NO_ANNOTATIONS, Annotations, ResourceContent
 from modules.kit.context import Context
 from modules.kit.signatures import read_signature
 from modules.kit.text_cleaning import clean_text
@@ -17,8 +17,6 @@ Complete = Callable[[Context, str, Mapping[str, str]], Awaitable[Sequence[str]]]
 
 MAX_TEXT_CHARACTERS = 200_000
 """Of a text that a person attaches to a chat: about 60,000 tokens, below what an answer may have in any script."""
-
-Audience = Literal["user", "assistant"]
 
 _VARIABLE = re.compile(r"\{(\+?)([a-z][a-z0-9_]*)\}")
 
@@ -36,7 +34,7 @@ class Resource:
     `uris` are templates (RFC 6570): ``{name}`` stands for one segment of the path, ``{+name}`` for several; the
     function's parameters are their variables. Clients are told the first; the others are read as well. Without a
     variable it is one resource, which clients list. `complete` are completions by the name of a variable; one whose
-    values are an enumeration needs none. `priority` (0 to 1) and `audience` are hints for the client.
+    values are an enumeration needs none.
     """
 
     name: str
@@ -48,8 +46,7 @@ class Resource:
     arguments: type[BaseModel]
     run: Callable[..., Awaitable[ResourceContents]]
     complete: Mapping[str, Complete] = field(default_factory=dict[str, Complete])
-    priority: float | None = None
-    audience: tuple[Audience, ...] = ()
+    annotations: Annotations = NO_ANNOTATIONS
 
     @property
     def is_template(self) -> bool:
@@ -63,8 +60,7 @@ def resource(
     scopes: Iterable[str],
     title: str = "",
     complete: Mapping[str, Complete] | None = None,
-    priority: float | None = None,
-    audience: Iterable[Audience] = (),
+    annotations: Annotations = NO_ANNOTATIONS,
 ) -> Callable[[Callable[..., Awaitable[ResourceContents]]], Resource]:
     """Make a :class:`Resource` of an async function ``(context, **variables) -> ResourceContents``.
 
@@ -94,8 +90,7 @@ def resource(
             arguments=signature.arguments,
             run=function,
             complete=dict(complete or {}),
-            priority=priority,
-            audience=tuple(audience),
+            annotations=annotations,
         )
 
     return build

@@ -1,6 +1,6 @@
 """A memory of entities, their observations and their relations; each user has an own one."""
 
-from modules.kit import Module, ParameterSample
+from modules.kit import Icon, Module, ParameterSample
 from modules.kit.resource_changes import announce_changes
 from modules.knowledge_graph.resource_changes import CHANGES
 from modules.knowledge_graph.resources import RESOURCES
@@ -14,6 +14,10 @@ MODULE = Module(
     scopes=frozenset({READ, WRITE}),
     tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
+    icon=Icon(
+        "#7c3aed",
+        "M7 6a2 2 0 1 0 .01 0ZM17 8a2 2 0 1 0 .01 0ZM11 15a2 2 0 1 0 .01 0ZM9 8.4l6 1.2M8 9.8l2.2 5.3M16 11.6l-3.6 4",
+    ),
     settings=GraphSettings,
     samples={
         "query": ParameterSample("Ada"),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.kit import Context, ResourceContents, ToolError, read_json_resource, resource
+from modules.kit import FOR_MODELS, Context, ResourceContents, ToolError, read_json_resource, resource
 from modules.kit.completions import MAX_VALUES, Option, ask_tool, choose_values
 from modules.knowledge_graph.models import Graph, Name, Nodes
 from modules.knowledge_graph.tools import READ, get_nodes, read_graph, search
@@ -20,7 +20,13 @@ async def complete_entity(context: Context, typed: str, known: Mapping[str, str]
     return choose_values((Option(one.name) for one in found.entities), typed)
 
 
-@resource("resource://knowledge_graph/graph", mime_type="application/json", scopes=[READ], title="My memory")
+@resource(
+    "resource://knowledge_graph/graph",
+    mime_type="application/json",
+    annotations=FOR_MODELS,
+    scopes=[READ],
+    title="My memory",
+)
 async def graph(context: Context) -> ResourceContents:
     """One's memory: the first 60 kB of its entities and, if all of them fit, their relations."""
     return read_json_resource(await read_graph.run(context, limit=500))
@@ -29,6 +35,7 @@ async def graph(context: Context) -> ResourceContents:
 @resource(
     "resource://knowledge_graph/entities/{name}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ],
     title="Entity",
     complete={"name": complete_entity},

@@ -1,6 +1,6 @@
 """Microsoft To Do, through Microsoft Graph at graph.microsoft.com."""
 
-from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit import AccountRequest, Icon, Module, ParameterSample, VendorApi
 from modules.kit.resource_changes import announce_changes
 from modules.microsoft_todo import checklist_items, linked_resources, task_lists, tasks
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS
@@ -16,6 +16,7 @@ MODULE = Module(
     scopes=frozenset({READ_TASKS, WRITE_TASKS}),
     tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
+    icon=Icon("#2564cf", "M5 8l1.5 1.5L9 7M5 15l1.5 1.5L9 14M12 8.5h7M12 15.5h7"),
     vendor=VendorApi(
         base_url="https://graph.microsoft.com/v1.0",
         account=AccountRequest("/me/todo/lists", name="/value/0/displayName"),

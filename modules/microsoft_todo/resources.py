@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from modules.kit import Context, ResourceContents, read_json_resource, resource
+from modules.kit import FOR_MODELS, Context, ResourceContents, read_json_resource, resource
 from modules.kit.completions import MAX_VALUES, Option, ask_tool, choose_values
 from modules.microsoft_todo.parameters import READ_TASKS, ListId, TaskId
 from modules.microsoft_todo.task_lists import TaskLists, list_task_lists
@@ -21,7 +21,13 @@ async def complete_task(context: Context, typed: str, known: Mapping[str, str]) 
     return choose_values((Option(row.id, row.title) for row in found.tasks), typed)
 
 
-@resource("resource://microsoft_todo/lists", mime_type="application/json", scopes=[READ_TASKS], title="My lists")
+@resource(
+    "resource://microsoft_todo/lists",
+    mime_type="application/json",
+    annotations=FOR_MODELS,
+    scopes=[READ_TASKS],
+    title="My lists",
+)
 async def task_lists(context: Context) -> ResourceContents:
     """One's lists of tasks, with their ids."""
     return read_json_resource(await list_task_lists.run(context, per_page=100))
@@ -30,6 +36,7 @@ async def task_lists(context: Context) -> ResourceContents:
 @resource(
     "resource://microsoft_todo/lists/{list}/tasks",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_TASKS],
     title="Open tasks of a list",
     complete={"list": complete_list},
@@ -42,6 +49,7 @@ async def open_tasks(context: Context, list: ListId) -> ResourceContents:
 @resource(
     "resource://microsoft_todo/lists/{list}/tasks/{task}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_TASKS],
     title="Task",
     complete={"list": complete_list, "task": complete_task},

@@ -1,6 +1,6 @@
 """Notion, through its API at api.notion.com."""
 
-from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit import AccountRequest, Icon, Module, ParameterSample, VendorApi
 from modules.kit.resource_changes import announce_changes
 from modules.notion import blocks, comments, databases, pages, rest_client
 from modules.notion.prompts import PROMPTS
@@ -17,6 +17,7 @@ MODULE = Module(
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
+    icon=Icon("#57534e", "M6 5h12v14H6ZM9 9h6M9 12h6M9 15h3"),
     prompts=PROMPTS,
     vendor=VendorApi(
         base_url="https://api.notion.com",

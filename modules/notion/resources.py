@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping
 
-from modules.kit import Context, ResourceContents, read_json_resource, read_long_text_resource, resource
+from modules.kit import (
+    FOR_EVERYONE,
+    FOR_MODELS,
+    Context,
+    ResourceContents,
+    read_json_resource,
+    read_long_text_resource,
+    resource,
+)
 from modules.kit.completions import MAX_VALUES, ask_tool
 from modules.notion.databases import DataSourceId, get_data_source
 from modules.notion.pages import FoundPages, fetch_markdown, search_pages
@@ -26,6 +34,7 @@ async def _find(context: Context, typed: str, kind: str) -> list[str]:
 @resource(
     "resource://notion/pages/{id}/raw",
     mime_type="text/markdown",
+    annotations=FOR_EVERYONE,
     scopes=[READ_CONTENT],
     complete={"id": _complete_page},
 )
@@ -38,6 +47,7 @@ async def page(context: Context, id: PageId) -> ResourceContents:
 @resource(
     "resource://notion/data_sources/{id}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_CONTENT],
     complete={"id": _complete_data_source},
 )

@@ -1,6 +1,6 @@
 """Supabase, through its Management API at api.supabase.com."""
 
-from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.kit import AccountRequest, Icon, Module, ParameterSample, VendorApi
 from modules.kit.resource_changes import announce_changes
 from modules.supabase import access, branches, database, diagnostics, edge_functions, projects, sql, storage
 from modules.supabase.prompts import PROMPTS
@@ -25,6 +25,7 @@ MODULE = Module(
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=announce_changes(TOOLS, CHANGES),
     resources=RESOURCES,
+    icon=Icon("#1c7a50", "M6 7c0-2.7 12-2.7 12 0s-12 2.7-12 0v10c0 2.7 12 2.7 12 0V7M6 12c0 2.7 12 2.7 12 0"),
     prompts=PROMPTS,
     vendor=VendorApi(base_url="https://api.supabase.com", account=AccountRequest("/v1/organizations", name="/0/name")),
     samples={

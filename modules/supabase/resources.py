@@ -6,7 +6,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from modules.kit import Context, ResourceContents, ToolError, read_json_resource, read_long_text_resource, resource
+from modules.kit import (
+    FOR_EVERYONE,
+    FOR_MODELS,
+    Context,
+    ResourceContents,
+    ToolError,
+    read_json_resource,
+    read_long_text_resource,
+    resource,
+)
 from modules.kit.completions import MAX_VALUES, Option, ask_tool, choose_values
 from modules.kit.parameters import limit_length
 from modules.supabase.access import fetch_types
@@ -49,6 +58,7 @@ async def complete_table(context: Context, typed: str, known: Mapping[str, str])
 @resource(
     "resource://supabase/schemas/{project}/{table}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_DATABASE],
     title="Schema of a table",
     complete={"project": complete_project, "table": complete_table},
@@ -66,6 +76,7 @@ async def table_schema(context: Context, project: ProjectRef, table: TableName) 
 @resource(
     "resource://supabase/schemas/{project}",
     mime_type="application/json",
+    annotations=FOR_MODELS,
     scopes=[READ_DATABASE],
     title="Schema of a database",
     complete={"project": complete_project},
@@ -78,6 +89,7 @@ async def database_schema(context: Context, project: ProjectRef) -> ResourceCont
 @resource(
     "resource://supabase/projects/{project}/types",
     mime_type="application/typescript",
+    annotations=FOR_EVERYONE,
     scopes=[READ_DATABASE],
     title="TypeScript types",
     complete={"project": complete_project},

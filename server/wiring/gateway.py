@@ -34,6 +34,7 @@ from core.sealed_records import RecordSealer
 from gateway.auth.authenticator import CallerAuthenticator
 from gateway.auth.mandate_callers import MandateAuthenticator
 from gateway.capabilities.completions import CompletionMethods
+from gateway.capabilities.paging import ListPages
 from gateway.capabilities.prompts import PromptMethods
 from gateway.capabilities.resources import ResourceMethods
 from gateway.catalogue import Catalogue, build_catalogue
@@ -267,7 +268,8 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     patience = dependencies.settings.job_patience
     starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
     plain_tools = PlainTools(dependencies.catalogue, built_in)
-    meta_tools = MetaTools(sieve, runner, vendors, results, starter, plain_tools)
+    pages = ListPages(dependencies.deployment.digest_key)
+    meta_tools = MetaTools(sieve, runner, vendors, results, starter, plain_tools, pages)
     elicitor = Elicitor(dependencies.deployment.digest_key)
     extension = TaskExtension(jobs, meta_tools.call_tool, starter.answer)
     watches = _build_stream_watches(dependencies, sieve, plain_tools, authenticate)
@@ -277,8 +279,8 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         **SubscriptionMethods(sieve, runner, subscriptions).get_handlers(),
         **ListenMethod(watches, runner, extension.create_subscriptions()).get_handlers(),
         **meta_tools.get_handlers(),
-        **ResourceMethods(sieve, runner).get_handlers(),
-        **PromptMethods(sieve, runner).get_handlers(),
+        **ResourceMethods(sieve, runner, pages).get_handlers(),
+        **PromptMethods(sieve, runner, pages).get_handlers(),
         **CompletionMethods(sieve, runner).get_handlers(),
     }
     endpoint = McpEndpoint(

@@ -63,6 +63,14 @@ def test_tools_and_identities_of_the_person(both: Both) -> None:  # noqa: F811
     assert both.at_the_server("tool", "show", "knowledge_graph", "none").code == 4
     every = both.documents("tool", "all", "--module", "knowledge_graph")
     assert {one["name"] for one in every} >= {one["name"] for one in tools}
+    resources = both.documents("tool", "all", "--module", "knowledge_graph", "--kind", "resource")
+    assert resources == [one for one in every if one["kind"] == "resource"]
+    words = ("tool", "list", "knowledge_graph", "--kind")
+    assert {one["name"] for one in both.at_the_server(*words, "resource").json()} == {"entity", "graph"}
+    assert both.at_the_server(*words, "prompt").json() == []
+    assert both.at_the_server(*words, "prom").code == 2
+    assert "entity" in (table := both.there.run(*words, "resource", MCPIST_SERVER=both.url).out)
+    assert "Kind" in table
     assert both.at_the_server("identity", "list").json() == []
     assert both.at_the_server("identity", "unlink", "0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10").code in (1, 3, 4)
     for words in (("modules",), ("list", "knowledge_graph"), ("show", "knowledge_graph", "read_graph")):

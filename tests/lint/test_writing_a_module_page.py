@@ -19,7 +19,7 @@ COMMANDS = [
 ]
 # What `modules.kit` itself exports, and what only these use.
 UNNAMED = {
-    "bodies", "client_questions", "content", "context", "declarations", "documents", "errors", "json_size",
+    "bodies", "client_questions", "content", "context", "declarations", "documents", "errors", "icons", "json_size",
     "misfits", "module_log", "prompts", "resources", "schema", "settings", "signatures", "vendor",
     "windows_zones",
 }  # fmt: skip

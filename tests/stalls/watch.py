@@ -35,6 +35,8 @@ def collected_as_in_the_product() -> Iterator[None]:
     finally:
         gc.set_threshold(*thresholds)
         gc.unfreeze()
+        gc.collect()
+        gc.freeze()  # again what lives as long as the suite (tests.support.collector_plugin)
 
 
 ENDLESS = "/api/v1/events"

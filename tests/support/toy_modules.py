@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
 from gateway.catalogue import Catalogue, CatalogueTool, build_catalogue
 from modules.kit import (
+    Annotations,
     Context,
     Hints,
+    Icon,
     Module,
     Prompt,
     PromptMessages,
@@ -169,12 +172,20 @@ class Lab:
             "Tools that misbehave on demand.",
             frozenset({"lab"}),
             tools,
+            icon=Icon("#123456", "M6 6h12"),
             resources=(self._status(), self._note(), self._file()),
             prompts=(self._report(),),
         )
 
     def _status(self) -> Resource:
-        @resource("resource://lab/status", mime_type="text/plain", scopes=["lab"], priority=0.5, audience=["user"])
+        changed = datetime(2026, 2, 3, 13, 5, tzinfo=timezone(timedelta(hours=9)))
+
+        @resource(
+            "resource://lab/status",
+            mime_type="text/plain",
+            scopes=["lab"],
+            annotations=Annotations(audience=("user",), priority=0.5, last_modified=changed),
+        )
         async def status(context: Context) -> ResourceContents:
             """How the laboratory stands."""
             return read_text_resource("open", uri="resource://lab/status")

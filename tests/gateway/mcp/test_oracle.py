@@ -53,14 +53,16 @@ def comparable(revision: str, method: str, result: Any) -> Any:
     """The result without what the two may rightly say differently."""
     if method == "initialize":
         # The SDK tells revisions of the title that do not know it, and announces, as an empty object, that it has no
-        # experimental capability.
-        info = {name: value for name, value in result["serverInfo"].items() if name != "title"}
+        # experimental capability. Ours shows an icon.
+        info = without(result["serverInfo"], {"title", "icons"})
         capabilities = {name: value for name, value in result["capabilities"].items() if value}
         return result | {"serverInfo": info, "capabilities": capabilities}
     if method == "server/discover":
-        # Ours lists what the handshake has, too: a client that is told of it can fall back.
+        # Ours lists what the handshake has, too: a client that is told of it can fall back. Ours shows an icon.
         capabilities = {name: value for name, value in result["capabilities"].items() if value}
-        return result | {"supportedVersions": result["supportedVersions"][:1], "capabilities": capabilities}
+        meta = {f"{META}serverInfo": without(result["_meta"][f"{META}serverInfo"], {"icons"})}
+        versions = result["supportedVersions"][:1]
+        return result | {"supportedVersions": versions, "capabilities": capabilities, "_meta": meta}
     if method == "tools/call":
         # The SDK spells out the default.
         return {"isError": False} | without(result, LATER_IN_CALL.get(revision, set()))
