@@ -55,10 +55,11 @@ def _replace(page: str, text: str) -> str:
 
 
 def _index(modules: tuple[Module, ...]) -> Iterator[str]:
-    yield "| module | for | tools | only reading |\n|---|---|---|---|"
+    yield "| module | for | tools | only reading | resources | prompts |\n|---|---|---|---|---|---|"
     for module in modules:
         reading = sum(tool.hints.read_only for tool in module.tools)
-        yield f"| [{module.title}]({module.name}.md) | {module.description} | {len(module.tools)} | {reading} |"
+        counts = f"{len(module.tools)} | {reading} | {len(module.resources)} | {len(module.prompts)}"
+        yield f"| [{module.title}]({module.name}.md) | {module.description} | {counts} |"
 
 
 def _facts(module: Module) -> Iterator[str]:

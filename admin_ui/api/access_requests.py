@@ -1,5 +1,6 @@
 """``/access-requests``: people ask for tools that they may not use; administrators approve into a role, or decline."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -27,6 +28,7 @@ from core.directory import access_requests, roles
 from core.directory.access_requests import MAX_TEXT_LENGTH, AccessRequest
 from core.directory.tenants import get_tenant
 from core.errors import Conflict, Forbidden, NotFound
+from core.module_manifest import CapabilityKind
 from core.names import MODULE_NAME, MODULE_NAME_FIELD
 from core.permissions import Role
 from core.policy_loader import load_policy_of_user
@@ -51,6 +53,9 @@ class AccessRequestView(ResponseModel):
     email: str = Field(description="E-mail address of the user who asks.")
     module: str = Field(description="Name of the module.")
     tool: str = Field(description="Name of the tool; empty for the whole module.")
+    kind: CapabilityKind | None = Field(
+        description="Kind: `tool`, `resource` or `prompt`; null for the whole module, and for what is not installed."
+    )
     message: str = Field(description="Reason that the user gave.")
     state: RequestState = Field(description="State: `open`, `approved`, `declined` or `withdrawn`.")
     created_at: datetime = Field(description="Time of the request.")
@@ -101,13 +106,13 @@ async def add_access_request(
     )
     if not is_new:
         response.status_code = 200
-    return AccessRequestView.model_validate(made)
+    return _describe(dependencies, made)
 
 
 @routes.get("/access-requests")
 async def list_access_requests(
     caller: OwnerRead,
-    console: ConsoleDatabase,
+    dependencies: AdminDeps,
     user: UserFilter = None,
     all_owners: AllOwners = False,
     state: Annotated[RequestState | None, Query(description="State of the requests; default all.")] = None,
@@ -124,7 +129,7 @@ async def list_access_requests(
     user_id = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, TimestampKey)
     found = await access_requests.list_requests(
-        console,
+        dependencies.console,
         caller.tenant_id,
         user_id=user_id,
         state=state,
@@ -134,21 +139,18 @@ async def list_access_requests(
         limit=limit + 1,
     )
     page, next_cursor = split_page(found, limit, lambda request: (request.created_at, request.id))
-    return PageOf(items=[AccessRequestView.model_validate(request) for request in page], next_cursor=next_cursor)
+    return PageOf(items=[_describe(dependencies, request) for request in page], next_cursor=next_cursor)
 
 
 @routes.get("/access-requests/{request_id}")
-async def show_access_request(
-    request_id: RequestPath, caller: OwnerRead, console: ConsoleDatabase
-) -> AccessRequestView:
+async def show_access_request(request_id: RequestPath, caller: OwnerRead, dependencies: AdminDeps) -> AccessRequestView:
     """Get an access request.
 
     Users find their own, administrators all of the tenant.
     """
     user_id = None if caller.is_administrator_with(ADMIN_READ) else caller.user_id
-    return AccessRequestView.model_validate(
-        await access_requests.get_request(console, caller.tenant_id, request_id, user_id=user_id)
-    )
+    request = await access_requests.get_request(dependencies.console, caller.tenant_id, request_id, user_id=user_id)
+    return _describe(dependencies, request)
 
 
 @routes.delete("/access-requests/{request_id}", status_code=204)
@@ -195,31 +197,31 @@ async def approve_access_request(
         permits=lambda role, asked: _permits(dependencies, role, asked),
         allow=body.allow,
     )
-    return AccessRequestView.model_validate(request)
+    return _describe(dependencies, request)
 
 
 @routes.post("/access-requests/{request_id}/refusal")
 async def decline_access_request(
-    request_id: RequestPath, body: AccessRefusal, caller: AdminWrite, console: ConsoleDatabase
+    request_id: RequestPath, body: AccessRefusal, caller: AdminWrite, dependencies: AdminDeps
 ) -> AccessRequestView:
     """Decline an access request."""
-    return AccessRequestView.model_validate(
-        await access_requests.decline_request(console, caller.actor, caller.tenant_id, request_id, body.reason)
+    request = await access_requests.decline_request(
+        dependencies.console, caller.actor, caller.tenant_id, request_id, body.reason
     )
+    return _describe(dependencies, request)
 
 
 @routes.post("/access-requests/{request_id}/reopening")
 async def reopen_access_request(
-    request_id: RequestPath, caller: AdminWrite, console: ConsoleDatabase
+    request_id: RequestPath, caller: AdminWrite, dependencies: AdminDeps
 ) -> AccessRequestView:
     """Take back the decision about an access request.
 
     The request is open again. A role that the user got by an approval stays: take it away by `DELETE
     /users/{user_id}/roles/{role_id}`.
     """
-    return AccessRequestView.model_validate(
-        await access_requests.reopen_request(console, caller.actor, caller.tenant_id, request_id)
-    )
+    request = await access_requests.reopen_request(dependencies.console, caller.actor, caller.tenant_id, request_id)
+    return _describe(dependencies, request)
 
 
 async def _check_requestable(caller: Principal, dependencies: AdminDependencies, module: str, tool: str) -> None:
@@ -241,6 +243,12 @@ async def _check_requestable(caller: Principal, dependencies: AdminDependencies,
     permitted = frozenset(dependencies.catalogue.list_permitted_tools(policy).get(module, ()))
     if {tool} <= permitted if tool else permitted >= installed.tools.keys():
         raise Conflict("you may use this already")
+
+
+def _describe(dependencies: AdminDependencies, request: AccessRequest) -> AccessRequestView:
+    module = dependencies.catalogue.list_modules().get(request.module)
+    tool = None if module is None else module.tools.get(request.tool)
+    return AccessRequestView.model_validate({**asdict(request), "kind": None if tool is None else tool.kind})
 
 
 def _permits(dependencies: AdminDependencies, role: Role, request: AccessRequest) -> bool:

@@ -5,6 +5,7 @@ import { Button } from '../../components/Button.tsx'
 import { DetailPanel } from '../../components/DetailPanel.tsx'
 import { Actions, Facts, Section } from '../../components/Facts.tsx'
 import { Field } from '../../components/Field.tsx'
+import { KindTag } from '../../components/KindTag.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
@@ -68,7 +69,12 @@ function RequestDetail({ request }: { request: SchemaAccessRequestView }) {
 function listFacts(request: SchemaAccessRequestView, requests: ReturnType<typeof useMessages>['requests']) {
   return [
     [requests.columns.state, <RequestBadge key="state" state={request.state} />],
-    [requests.columns.tool, <code key="tool">{`${request.module}.${request.tool || '*'}`}</code>],
+    [
+      requests.columns.tool,
+      <span key="tool">
+        <code>{`${request.module}.${request.tool || '*'}`}</code> {request.kind && <KindTag kind={request.kind} />}
+      </span>,
+    ],
     [requests.columns.message, request.message || requests.noMessage],
     [requests.columns.created, <Time key="created" at={request.created_at} />],
     ...(request.decided_at ? [[requests.decidedAt, <Time key="decided" at={request.decided_at} />] as const] : []),

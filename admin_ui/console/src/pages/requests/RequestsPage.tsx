@@ -5,6 +5,7 @@ import type { SchemaAccessRequestView } from '../../api/schema.d.ts'
 import { readSort, writeSort } from '../../app/search.ts'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { SelectField } from '../../components/Field.tsx'
+import { KindTag } from '../../components/KindTag.tsx'
 import { FilterPills, ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { Empty, NothingMatches } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
@@ -87,9 +88,13 @@ function buildColumns(requests: Messages['requests']): Column<SchemaAccessReques
     {
       id: 'tool',
       header: requests.columns.tool,
-      width: 'minmax(0, 1.5fr)',
+      width: 'minmax(0, 2fr)',
       narrow: true,
-      cell: (request) => <code>{nameTarget(request)}</code>,
+      cell: (request) => (
+        <>
+          {request.kind && <KindTag kind={request.kind} />} <code>{nameTarget(request)}</code>
+        </>
+      ),
     },
     { id: 'message', header: requests.columns.message, width: 'minmax(0, 2fr)', cell: (request) => request.message },
     {
