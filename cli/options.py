@@ -14,6 +14,10 @@ AllOwnersOption = Annotated[bool, typer.Option("--all", help="Everybody's in the
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
 RESULT_TOKENS_HELP = "Tokens that one tool result may take, 200 to 50000; more is kept and read in parts."
+TOOL_EXPOSURE_HELP = (
+    "How tools are shown where the URL does not say it: meta, plain or both, with modules and tools after a colon: "
+    "plain:github,notion"
+)
 TOOL_RESULT_FORMAT_HELP = (
     "What its client gets beside a result's structured part: short, if it shows its model that part, or full; "
     "default what is known of the client."

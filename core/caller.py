@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from core.permissions import Policy
+from core.tool_exposure import META_VIEW, ToolExposure, load_exposure_setting, unite_exposures
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +14,8 @@ class Credential:
 
     `generation` is the tenant's, read in the same snapshot: a cache compares it. `tool_result_format` is
     what the client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does
-    not decide. `result_tokens` is how large a result may be; 0 where it does not decide. `audit_pass` lets a gateway
-    append to the tenant's audit log.
+    not decide. `result_tokens` is how large a result may be; 0 where it does not decide. `tool_exposure` is how tools
+    are shown; empty where it does not decide. `audit_pass` lets a gateway append to the tenant's audit log.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Credential:
     generation: int = 0
     tool_result_format: str = ""
     result_tokens: int = 0
+    tool_exposure: str = ""
     audit_pass: str = field(default="", repr=False, compare=False)
 
 
@@ -42,9 +44,12 @@ class Caller:
     record_arguments: bool = False
     limits_key: str = field(init=False, repr=False, compare=False)
     """Key of the user's limits: all of their credentials count together."""
+    tool_exposure: ToolExposure = field(init=False, repr=False, compare=False)
+    """How tools are shown where the URL does not say it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits_key", str(self.credential.user_id))
+        object.__setattr__(self, "tool_exposure", self._choose_tool_exposure())
 
     @property
     def tenant_id(self) -> UUID:
@@ -53,3 +58,9 @@ class Caller:
     @property
     def user_id(self) -> UUID:
         return self.credential.user_id
+
+    def _choose_tool_exposure(self) -> ToolExposure:
+        own = load_exposure_setting(self.credential.tool_exposure)
+        return own or unite_exposures(
+            load_exposure_setting(role.tool_exposure) or META_VIEW for role in self.policy.roles
+        )

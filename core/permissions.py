@@ -17,12 +17,15 @@ PERMISSION_PATTERN = re.compile(rf"\*|{MODULE_NAME}(?:\.\*|:read|\.{MODULE_NAME}
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A named set of permissions. `deny` takes away from this role only; `priority` orders shared credentials only."""
+    """A named set of permissions. `deny` takes away from this role only; `priority` orders shared credentials only.
+    `tool_exposure` is how tools are shown to its members, who may use the same whatever it is; empty where the role
+    does not decide."""
 
     name: str
     priority: int = 0
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
+    tool_exposure: str = field(default="", compare=False)
 
     def permits(self, module: str, tool: str, read_only: bool) -> bool:
         """Check whether this role, taken alone, lets its members use the tool."""
@@ -111,12 +114,12 @@ def _suggest_name(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {similar[0]}?" if similar else ""
 
 
-def build_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0) -> Role:
+def build_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0, tool_exposure: str = "") -> Role:
     """Build a role from its (effect, permission) rows."""
     by_effect: dict[str, set[str]] = {"allow": set(), "deny": set()}
     for effect, permission in rows:
         by_effect[effect].add(permission)
-    return Role(name, priority, frozenset(by_effect["allow"]), frozenset(by_effect["deny"]))
+    return Role(name, priority, frozenset(by_effect["allow"]), frozenset(by_effect["deny"]), tool_exposure)
 
 
 def _list_covering_permissions(module: str, tool: str, read_only: bool) -> tuple[str, ...]:

@@ -8,13 +8,13 @@ from core.permissions import Policy, Role, build_role
 
 RoleById = tuple[UUID, Role]
 
-_ROLES_OF_USER = """SELECT r.id, r.name, r.priority, p.effect, p.permission
+_ROLES_OF_USER = """SELECT r.id, r.name, r.priority, r.tool_exposure, p.effect, p.permission
     FROM core.role_assignments a
     JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
     LEFT JOIN core.permissions p ON p.tenant_id = a.tenant_id AND p.role_id = a.role_id
     WHERE a.tenant_id = $1 AND a.user_id = $2"""
 _ENABLED = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
-_ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission
+_ROLES = """SELECT r.id, r.name, r.priority, r.tool_exposure, p.effect, p.permission
     FROM core.roles r
     LEFT JOIN core.permissions p ON p.tenant_id = r.tenant_id AND p.role_id = r.id
     WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2)"""
@@ -50,11 +50,13 @@ async def load_policy_of_role(work: UnitOfWork, role_id: UUID) -> Policy:
 def _group_permissions(rows: Sequence[Row]) -> tuple[RoleById, ...]:
     """Group rows by role, by priority and name. Names are unique in a tenant, so the order is the same on every server,
     whatever the database's collation."""
-    permissions_by_role: dict[tuple[int, str, UUID], list[tuple[str, str]]] = {}
+    permissions_by_role: dict[tuple[int, str, UUID, str], list[tuple[str, str]]] = {}
     for row in rows:
-        of_role = permissions_by_role.setdefault((-row["priority"], row["name"], row["id"]), [])
+        key = (-row["priority"], row["name"], row["id"], row["tool_exposure"] or "")
+        of_role = permissions_by_role.setdefault(key, [])
         if row["permission"] is not None:
             of_role.append((row["effect"], row["permission"]))
     return tuple(
-        (key[2], build_role(key[1], permissions, -key[0])) for key, permissions in sorted(permissions_by_role.items())
+        (id, build_role(name, permissions, -order, tool_exposure))
+        for (order, name, id, tool_exposure), permissions in sorted(permissions_by_role.items())
     )

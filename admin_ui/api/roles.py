@@ -13,7 +13,16 @@ from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import AdminRead, AdminWrite, RolePath, UserPath
 from core.api.pagination import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
 from core.api.principal import Principal
-from core.api.schemas import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, ShortText, build_removal_view
+from core.api.schemas import (
+    PageOf,
+    RemovalView,
+    RequestModel,
+    ResponseModel,
+    ShortName,
+    ShortText,
+    ToolExposureText,
+    build_removal_view,
+)
 from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.db import Database
 from core.directory import roles
@@ -41,6 +50,9 @@ class RoleView(ResponseModel):
     allow: list[str] = Field(description="Allowed permissions: `module.tool`, `module.*`, `module:read` or `*`.")
     deny: list[str] = Field(description="Permissions removed from what this role allows.")
     members: int = Field(description="Number of users who have the role.")
+    tool_exposure: str | None = Field(
+        description="Exposure of tools to its members, such as `plain:github,notion`; null for the meta-tools."
+    )
 
 
 class NewRole(RequestModel):
@@ -53,6 +65,10 @@ class NewRole(RequestModel):
     )
     deny: Permissions = Field(default=[], description="Permissions removed from what this role allows.")
     allow_unknown: bool = Field(default=False, description="Accept permissions that match no installed tool.")
+    tool_exposure: ToolExposureText | None = Field(
+        default=None,
+        description="Exposure of tools to its members, such as `plain:github,notion`; null for the meta-tools.",
+    )
 
 
 class RoleChange(RequestModel):
@@ -60,6 +76,10 @@ class RoleChange(RequestModel):
 
     name: ShortName | None = Field(default=None, description="New name; null keeps it.")
     priority: Priority | None = Field(default=None, description="New priority; null keeps it.")
+    tool_exposure: ToolExposureText | None = Field(
+        default=None,
+        description="Exposure of tools to its members, such as `plain:github,notion`; null for the meta-tools.",
+    )
 
 
 class RolePermissions(RequestModel):
@@ -142,10 +162,13 @@ async def add_role(body: NewRole, caller: AdminWrite, dependencies: AdminDeps, r
     if not body.allow_unknown:
         _check_installed(dependencies, grants)
     try:
-        role = await roles.create_role(console, caller.actor, caller.tenant_id, body.name, body.priority, grants)
+        role = await roles.create_role(
+            console, caller.actor, caller.tenant_id, body.name, body.priority, grants, body.tool_exposure
+        )
     except Conflict:
         role = await roles.find_role(console, caller.tenant_id, body.name)
-        if (role.priority, _build_grants([*role.allow], [*role.deny])) != (body.priority, grants):
+        existing = (role.priority, role.tool_exposure, _build_grants([*role.allow], [*role.deny]))
+        if existing != (body.priority, body.tool_exposure, grants):
             raise
         response.status_code = 200
     return RoleView.model_validate(role)
@@ -167,7 +190,7 @@ async def change_role(
     response: Response,
     expected_version: ExpectedVersion,
 ) -> RoleView:
-    """Rename a role or change its priority."""
+    """Rename a role, or change its priority or how tools are shown to its members."""
     change = roles.change_role(
         console,
         caller.actor,
@@ -175,6 +198,7 @@ async def change_role(
         role_id,
         name=body.name,
         priority=body.priority,
+        tool_exposure=body.tool_exposure if "tool_exposure" in body.model_fields_set else "",
         expected_version=expected_version,
     )
     return await _answer_change(change, role_id, caller, console, response)

@@ -22,6 +22,7 @@ from core.api.schemas import (
     ResultTokens,
     ShortName,
     ShortText,
+    ToolExposureText,
 )
 from core.api.sorted_lists import SortedList, SortKey, fold_key
 from core.api.versions import ExpectedVersion, describe_conflict, set_etag
@@ -63,6 +64,9 @@ class ClientView(ResponseModel):
         description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
         "by the client."
     )
+    tool_exposure: str | None = Field(
+        description="Exposure of tools, such as `plain:github,notion`; null to decide by the roles of a user."
+    )
 
 
 class ClientCreate(RequestModel):
@@ -99,6 +103,10 @@ class ClientCreate(RequestModel):
         description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
         "by the client.",
     )
+    tool_exposure: ToolExposureText | None = Field(
+        default=None,
+        description="Exposure of tools, such as `plain:github,notion`; null to decide by the roles of a user.",
+    )
 
 
 class CreatedClientView(ResponseModel):
@@ -124,11 +132,15 @@ class ClientUpdate(RequestModel):
         description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
         "by the client.",
     )
+    tool_exposure: ToolExposureText | None = Field(
+        default=None,
+        description="Exposure of tools, such as `plain:github,notion`; null to decide by the roles of a user.",
+    )
 
     @model_validator(mode="after")
     def check_not_empty(self) -> "ClientUpdate":
         if not self.model_fields_set:
-            raise ValueError("send enabled, tool_result_format or result_tokens")
+            raise ValueError("send enabled, tool_result_format, result_tokens or tool_exposure")
         return self
 
 
@@ -177,6 +189,7 @@ async def register_client(body: ClientCreate, caller: RecentlySignedInAdmin, par
         jwks=body.jwks,
         tool_result_format=body.tool_result_format,
         result_tokens=body.result_tokens,
+        tool_exposure=body.tool_exposure,
     )
     try:
         client, secret = await parts.clients.create(caller.actor, caller.tenant_id, new_client)
@@ -209,6 +222,7 @@ async def change_client(
         enabled=body.enabled if "enabled" in body.model_fields_set else None,
         tool_result_format=body.tool_result_format if sets_format else "",
         result_tokens=body.result_tokens if "result_tokens" in body.model_fields_set else 0,
+        tool_exposure=body.tool_exposure if "tool_exposure" in body.model_fields_set else "",
         expected_version=expected_version,
     )
     await describe_conflict(change, lambda: _load_view(parts, caller, client_id))
@@ -245,4 +259,5 @@ def _build_view(listed: ListedClient) -> ClientView:
         disabled_at=listed.disabled_at,
         tool_result_format=client.tool_result_format,
         result_tokens=client.result_tokens,
+        tool_exposure=client.tool_exposure,
     )

@@ -22,7 +22,16 @@ from core.api.dependencies import (
     resolve_owner_filter,
 )
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
-from core.api.schemas import PageOf, RequestModel, ResponseModel, ResultTokens, ShortName, ShortText, UtcDatetime
+from core.api.schemas import (
+    PageOf,
+    RequestModel,
+    ResponseModel,
+    ResultTokens,
+    ShortName,
+    ShortText,
+    ToolExposureText,
+    UtcDatetime,
+)
 from core.known_clients import ToolResultFormat
 from core.scopes import ADMIN_WRITE
 
@@ -62,6 +71,9 @@ class TokenView(ResponseModel):
         description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
         "by the client."
     )
+    tool_exposure: str | None = Field(
+        description="Exposure of tools, such as `plain:github,notion`; null to decide by the roles of a user."
+    )
     current: bool = Field(default=False, description="True for the token that sends this request.")
 
 
@@ -84,6 +96,10 @@ class TokenCreate(RequestModel):
         default=None,
         description="Tokens (o200k) that one tool result may take; the rest is kept and read in parts. Null to decide "
         "by the client.",
+    )
+    tool_exposure: ToolExposureText | None = Field(
+        default=None,
+        description="Exposure of tools, such as `plain:github,notion`; null to decide by the roles of a user.",
     )
     user_id: UUID | None = Field(
         default=None,
@@ -147,6 +163,7 @@ async def make_token(
         expires_at=body.expires_at,
         tool_result_format=body.tool_result_format,
         result_tokens=body.result_tokens,
+        tool_exposure=body.tool_exposure,
         request_key=idempotency_key,
     )
     return CreatedTokenView(id=token_id, token=token.reveal())

@@ -174,9 +174,7 @@ class AccessTokens:
 _REASONS = {"signature": RefusalReason.WRONG_SECRET}
 _STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_at, g.revoked_at,
     u.status AS user_status, u.system_role, t.status AS tenant_status, n.value AS generation,
-    (SELECT c.result_text FROM auth.clients c WHERE c.tenant_id = g.tenant_id AND c.id = g.client_id) AS result_text,
-    (SELECT c.result_tokens FROM auth.clients c WHERE c.tenant_id = g.tenant_id AND c.id = g.client_id)
-        AS result_tokens,
+    c.result_text, c.result_tokens, c.tool_exposure,
     g.session_id IS NOT NULL AND NOT EXISTS (SELECT FROM auth.sessions s WHERE s.tenant_id = g.tenant_id
         AND s.id = g.session_id AND s.ended_at IS NULL) AS session_ended,
     EXISTS (SELECT FROM auth.signing_keys k WHERE k.kid = $3 AND k.state <> 'distrusted') AS trusted
@@ -184,6 +182,7 @@ _STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_a
     JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
     JOIN core.tenants t ON t.tenant_id = g.tenant_id
     JOIN core.generations n ON n.tenant_id = g.tenant_id
+    LEFT JOIN auth.clients c ON c.tenant_id = g.tenant_id AND c.id = g.client_id
     WHERE g.tenant_id = $1 AND g.id = $2"""
 
 
@@ -213,6 +212,7 @@ def _build_credential(claimed: _VerifiedClaims, row: Row) -> Credential:
         generation=row["generation"],
         tool_result_format=row["result_text"] or TOOL_RESULT_FORMAT_BY_CLIENT_ID.get(claimed.client_id, ""),
         result_tokens=row["result_tokens"] or RESULT_TOKENS_BY_CLIENT_ID.get(claimed.client_id, 0),
+        tool_exposure=row["tool_exposure"] or "",
     )
 
 

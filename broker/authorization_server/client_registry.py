@@ -37,7 +37,7 @@ class Client:
 
     `user_id` is whom it acts as where no person is there (client credentials). Keys for `private_key_jwt` are in `jwks`
     or at `jwks_uri`. `verified_host` is the host whose owner vouches for a metadata client, else empty.
-    `tool_result_format` and `result_tokens` are settings of a registered client (core.known_clients).
+    `tool_result_format`, `result_tokens` (core.known_clients) and `tool_exposure` are settings of a registered client.
     """
 
     id: str
@@ -54,6 +54,7 @@ class Client:
     verified_host: str = ""
     tool_result_format: ToolResultFormat | None = None
     result_tokens: int | None = None
+    tool_exposure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +179,7 @@ def build_registered_client(row: Row) -> Client:
         jwks=orjson.loads(row["jwks"]) if row["jwks"] else None,
         tool_result_format=row["result_text"],
         result_tokens=row["result_tokens"],
+        tool_exposure=row["tool_exposure"],
     )
 
 
@@ -194,7 +196,7 @@ def _build_dynamic_client(row: Row) -> Client:
 _DYNAMIC = "SELECT id, name, redirect_uris, scopes FROM auth.dynamic_clients WHERE id = $1"
 _TENANT = "SELECT tenant_id FROM auth.clients WHERE id = $1"
 _REGISTERED = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.pepper_kid, c.secret_hmac, c.jwks, c.redirect_uris,
-    c.grant_types, c.scopes, c.user_id, c.result_text, c.result_tokens
+    c.grant_types, c.scopes, c.user_id, c.result_text, c.result_tokens, c.tool_exposure
     FROM auth.clients c JOIN core.tenants t ON t.tenant_id = c.tenant_id
     WHERE c.tenant_id = $1 AND c.id = $2 AND c.disabled_at IS NULL AND t.status = 'active'"""
 _USED = """UPDATE auth.dynamic_clients SET last_used_at = $2::timestamptz

@@ -36,6 +36,7 @@ from core.known_clients import ToolResultFormat
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
 from core.token_format import BASE62_ALPHABET, SECRET_LENGTH, TOKEN_PREFIX
+from core.tool_exposure import normalize_exposure_setting
 
 MAX_CLIENTS = 500
 MAX_REDIRECT_URIS = 20
@@ -49,7 +50,8 @@ class NewClient:
     """Registration request of an administrator.
 
     `user_id` is the user that a machine client acts as; `jwks` are its public keys for private_key_jwt. Without
-    `tool_result_format` or `result_tokens` the default is that of the known client (core.known_clients).
+    `tool_result_format` or `result_tokens` the default is that of the known client (core.known_clients), without
+    `tool_exposure` that of each user's roles.
     """
 
     name: str
@@ -61,6 +63,7 @@ class NewClient:
     jwks: Mapping[str, Any] | None = None
     tool_result_format: ToolResultFormat | None = None
     result_tokens: int | None = None
+    tool_exposure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +117,19 @@ class RegisteredClients:
         enabled: bool | None = None,
         tool_result_format: ToolResultFormat | Literal[""] | None = "",
         result_tokens: int | None = 0,
+        tool_exposure: str | None = "",
         expected_version: int | None = None,
     ) -> None:
         """Switch a client on, or off: then everything that was ever granted to it ends within a second; say what it is
-        sent beside a result's structured part, and how large a result may be: with None, what is known of it decides,
-        and '' or 0 keeps it.
+        sent beside a result's structured part, how large a result may be, and how tools are shown to it: with None,
+        what is known of it decides, or its users' roles, and '' or 0 keeps it.
 
         Raises:
             NotFound: the tenant has no such client.
+            Invalid: the exposure cannot be understood.
             VersionConflict: its version is not the expected one.
         """
+        shown = "" if tool_exposure == "" else normalize_exposure_setting(tool_exposure)
         async with self._database.tenant(tenant_id) as work:
             if not await work.fetchval(_EXISTS, client_id):
                 raise _build_not_found(client_id)
@@ -133,6 +139,8 @@ class RegisteredClients:
                 await self._set_tool_result_format(work, actor, client_id, tool_result_format)
             if result_tokens != 0:
                 await self._set_result_tokens(work, actor, client_id, result_tokens)
+            if shown != "":
+                await self._set_tool_exposure(work, actor, client_id, shown)
             if enabled is not None:
                 await self._set_enabled(work, actor, client_id, enabled)
 
@@ -161,6 +169,14 @@ class RegisteredClients:
         await work.execute(_SET_RESULT_TOKENS, client_id, result_tokens)
         await audit_change(
             work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, result_tokens=result_tokens or "default"
+        )
+
+    async def _set_tool_exposure(
+        self, work: UnitOfWork, actor: Actor, client_id: str, tool_exposure: str | None
+    ) -> None:
+        await work.execute(_SET_TOOL_EXPOSURE, client_id, tool_exposure)
+        await audit_change(
+            work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, tool_exposure=tool_exposure or "default"
         )
 
     async def remove(self, actor: Actor, tenant_id: UUID, client_id: str) -> None:
@@ -194,6 +210,7 @@ class RegisteredClients:
             self._clock(),
             client.tool_result_format,
             client.result_tokens,
+            client.tool_exposure,
         )
 
 
@@ -222,6 +239,7 @@ def _build_client(new_client: NewClient, tenant_id: UUID) -> Client:
         jwks=None if new_client.jwks is None else validate_jwks(new_client.jwks),
         tool_result_format=new_client.tool_result_format,
         result_tokens=new_client.result_tokens,
+        tool_exposure=normalize_exposure_setting(new_client.tool_exposure),
     )
 
 
@@ -266,16 +284,17 @@ def _build_not_found(client_id: str) -> NotFound:
 _ACTIVE = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2 AND status = 'active')"
 _COUNT = "SELECT count(*) FROM auth.clients WHERE tenant_id = $1"
 _INSERT = """INSERT INTO auth.clients (tenant_id, id, name, auth_method, pepper_kid, secret_hmac, jwks, redirect_uris,
-    grant_types, scopes, user_id, created_at, result_text, result_tokens)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"""
+    grant_types, scopes, user_id, created_at, result_text, result_tokens, tool_exposure)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"""
 _LIST = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.jwks, c.redirect_uris, c.grant_types, c.scopes, c.user_id,
-    c.result_text, c.result_tokens, c.created_at, c.disabled_at, u.email AS user_email
+    c.result_text, c.result_tokens, c.tool_exposure, c.created_at, c.disabled_at, u.email AS user_email
     FROM auth.clients c LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     WHERE c.tenant_id = $1 ORDER BY c.created_at DESC, c.id LIMIT 1000"""
 _EXISTS = "SELECT true FROM auth.clients WHERE tenant_id = $1 AND id = $2"
 _ENABLE = "UPDATE auth.clients SET disabled_at = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_TOOL_RESULT_FORMAT = "UPDATE auth.clients SET result_text = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_RESULT_TOKENS = "UPDATE auth.clients SET result_tokens = $3 WHERE tenant_id = $1 AND id = $2"
+_SET_TOOL_EXPOSURE = "UPDATE auth.clients SET tool_exposure = $3 WHERE tenant_id = $1 AND id = $2"
 _REMOVE = "DELETE FROM auth.clients WHERE tenant_id = $1 AND id = $2"
 _END_GRANTS = """UPDATE auth.grants SET revoked_at = $3, cause = $4
     WHERE tenant_id = $1 AND client_id = $2 AND revoked_at IS NULL"""

@@ -19,6 +19,7 @@ from core.known_clients import ToolResultFormat
 from core.scopes import ADMIN_SCOPES, ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
 from core.token_format import TokenParts, derive_id, generate_token, parse_token
+from core.tool_exposure import normalize_exposure_setting
 from core.word_search import build_word_filter, match_words
 
 DEFAULT_SCOPES = MCP_SCOPES
@@ -55,6 +56,7 @@ class ApiToken:
     last_used_at: datetime | None
     tool_result_format: ToolResultFormat | None = None
     result_tokens: int | None = None
+    tool_exposure: str | None = None
 
 
 class ApiTokens:
@@ -99,19 +101,21 @@ class ApiTokens:
         expires_at: datetime | None = None,
         tool_result_format: ToolResultFormat | None = None,
         result_tokens: int | None = None,
+        tool_exposure: str | None = None,
         request_key: str | None = None,
     ) -> tuple[str, Secret]:
         """Make a token for a user: its id, and the token, which nobody can be shown again. Whoever asks again after a
         lost answer, with the same `request_key`, gets no second token. Without `tool_result_format` and `result_tokens`
-        what is known of the client decides (core.known_clients).
+        what is known of the client decides (core.known_clients); without `tool_exposure` the user's roles do.
 
         Raises:
             NotFound: the tenant has no such user.
             Invalid: an unknown scope, one that the user has not, a name that is empty or over 100 characters, an expiry
-                in the past or beyond the tenant's longest life, or more than 200 live tokens.
+                in the past or beyond the tenant's longest life, an unknown exposure, or more than 200 live tokens.
             Conflict: this user has made a token with this `request_key`; the text names its id.
         """
         request = _check_request(name, frozenset(scopes), expires_at, self._clock())
+        tool_exposure = normalize_exposure_setting(tool_exposure)
         parts, token = generate_token(None if request_key is None else _derive_id(tenant_id, user_id, request_key))
         async with self._database.tenant(tenant_id) as work:
             await _check_rights(work, user_id, request, expires_at, self._clock())
@@ -119,7 +123,7 @@ class ApiTokens:
                 raise Invalid(f"limit of {MAX_TOKENS} tokens per user reached; revoke some first")
             hashed = _hash_secret(self._peppers.keys[self._peppers.active], parts)
             stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(request), read_only, expires_at)
-            if not await work.execute(_INSERT, *stored, tool_result_format, result_tokens):
+            if not await work.execute(_INSERT, *stored, tool_result_format, result_tokens, tool_exposure):
                 raise Conflict(
                     f"this request already created the token {parts.id}; revoke it if you did not receive it"
                 )
@@ -191,7 +195,7 @@ class ApiTokens:
 
 
 _STORED = """SELECT a.tenant_id, a.id, a.user_id, a.pepper_kid, a.secret_hmac, a.scopes, a.read_only, a.expires_at,
-    a.revoked_at, a.result_text, a.result_tokens, u.status AS user_status, t.status AS tenant_status,
+    a.revoked_at, a.result_text, a.result_tokens, a.tool_exposure, u.status AS user_status, t.status AS tenant_status,
     g.value AS generation
     FROM auth.api_tokens a
     JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
@@ -206,8 +210,8 @@ _LIVE = """SELECT count(*) FROM auth.api_tokens WHERE tenant_id = $1 AND user_id
     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)"""
 _INSERT = """INSERT INTO auth.api_tokens
     (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, expires_at, result_text,
-    result_tokens)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING"""
+    result_tokens, tool_exposure)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING"""
 _LIST_LIVE = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at,
     a.expires_at, a.revoked_at, a.last_used_at
     FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
@@ -250,6 +254,7 @@ def _build_credential(row: Row) -> Credential:
         generation=row["generation"],
         tool_result_format=row["result_text"] or "",
         result_tokens=row["result_tokens"] or 0,
+        tool_exposure=row["tool_exposure"] or "",
     )
 
 
@@ -285,7 +290,7 @@ def _build_page(key: LiteralString, kind: LiteralString, descending: bool) -> Li
     direction: LiteralString = "DESC" if descending else "ASC"
     return f"""SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at, a.expires_at,
         a.revoked_at, a.last_used_at, a.result_text AS tool_result_format,
-        a.result_tokens
+        a.result_tokens, a.tool_exposure
         FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
         WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
         AND ($3::{kind} IS NULL OR (a.{key}, a.id) {beyond} ($3, $4))

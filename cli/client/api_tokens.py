@@ -29,6 +29,7 @@ def create_token(
     expires_at: datetime | None,
     tool_result_format: ToolResultFormat | None,
     result_tokens: int | None = None,
+    tool_exposure: str | None = None,
 ) -> tuple[str, Secret, str]:
     """Create a token; return its id, the token and its owner's address.
 
@@ -47,6 +48,8 @@ def create_token(
         body["tool_result_format"] = tool_result_format
     if result_tokens is not None:  # the same
         body["result_tokens"] = result_tokens
+    if tool_exposure is not None:  # the same
+        body["tool_exposure"] = tool_exposure
     created, _ = api.create("/tokens", _CreatedToken, body)
     return created.id, Secret(created.token), email
 

@@ -28,6 +28,7 @@ class _ClientView(msgspec.Struct):
     disabled_at: datetime | None
     tool_result_format: ToolResultFormat | None = None
     result_tokens: int | None = None
+    tool_exposure: str | None = None
 
 
 class _CreatedClient(msgspec.Struct):
@@ -50,6 +51,8 @@ def create_client(api: AdminApiClient, new_client: NewClient) -> tuple[Client, S
         body["tool_result_format"] = new_client.tool_result_format
     if new_client.result_tokens is not None:  # the same
         body["result_tokens"] = new_client.result_tokens
+    if new_client.tool_exposure is not None:  # the same
+        body["tool_exposure"] = new_client.tool_exposure
     created, _ = api.create("/oauth/clients", _CreatedClient, body)
     client = Client(
         id=created.id,
@@ -63,6 +66,7 @@ def create_client(api: AdminApiClient, new_client: NewClient) -> tuple[Client, S
         jwks=new_client.jwks,
         tool_result_format=new_client.tool_result_format,
         result_tokens=new_client.result_tokens,
+        tool_exposure=new_client.tool_exposure,
     )
     return client, None if created.secret is None else Secret(created.secret)
 
@@ -103,6 +107,7 @@ def _to_listed_client(view: _ClientView) -> ListedClient:
         user_id=view.acts_as_user_id,
         tool_result_format=view.tool_result_format,
         result_tokens=view.result_tokens,
+        tool_exposure=view.tool_exposure,
     )
     return ListedClient(client, view.user_email, view.created_at, view.disabled_at)
 

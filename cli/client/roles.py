@@ -38,20 +38,23 @@ def fetch_model_view(api: AdminApiClient, name: str) -> dict[str, Any]:
     return api.get("/roles/{}/model-view", dict[str, Any], str(fetch_role(api, name).id))
 
 
-def create_role(api: AdminApiClient, name: str, priority: int) -> None:
+def create_role(api: AdminApiClient, name: str, priority: int, tool_exposure: str | None = None) -> None:
     """Make a role without permissions.
 
     Raises:
         Conflict: there is one of that name.
     """
     validate_role(name, priority)
-    _, new = api.create("/roles", RoleRecord, {"name": name, "priority": priority})
+    body: dict[str, str | int] = {"name": name, "priority": priority}
+    if tool_exposure is not None:  # a server of before it knows no such field
+        body["tool_exposure"] = tool_exposure
+    _, new = api.create("/roles", RoleRecord, body)
     if not new:
         raise Conflict(f"there is a role {name!r} already")
 
 
-def change_role(api: AdminApiClient, name: str, changes: Mapping[str, str | int]) -> RoleRecord:
-    """Change a role's name or priority; the role as it is now.
+def change_role(api: AdminApiClient, name: str, changes: Mapping[str, str | int | None]) -> RoleRecord:
+    """Change a role's name, priority or exposure of tools; the role as it is now.
 
     Raises:
         Conflict: there is one of the new name.

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from cli.options import RESULT_TOKENS_HELP, TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
+from cli.options import (
+    RESULT_TOKENS_HELP,
+    TOOL_EXPOSURE_HELP,
+    TOOL_RESULT_FORMAT_HELP,
+    JsonOption,
+    TenantOption,
+    create_group,
+)
 from cli.output import print_line, print_note, print_result, print_table
 from cli.runner import run_api_command
 from core.known_clients import ToolResultFormat
@@ -44,6 +51,7 @@ class _ClientOptions:
     scopes: frozenset[str]
     tool_result_format: ToolResultFormat | None
     result_tokens: int | None
+    tool_exposure: str | None
 
 
 @app.command("add", epilog="Example: mcpist client add Claude --redirect-uri https://claude.ai/api/mcp/auth_callback")
@@ -74,12 +82,17 @@ def add(
         ToolResultFormat | None, typer.Option("--tool-result-format", help=TOOL_RESULT_FORMAT_HELP, show_choices=True)
     ] = None,
     result_tokens: Annotated[int | None, typer.Option("--result-tokens", metavar="N", help=RESULT_TOKENS_HELP)] = None,
+    tool_exposure: Annotated[
+        str | None, typer.Option("--tool-exposure", metavar="EXPOSURE", help=f"{TOOL_EXPOSURE_HELP}; default by role.")
+    ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register a program, and show its id; and its secret, this once and never again."""
     uris, scopes = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
-    options = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, scopes, tool_result_format, result_tokens)
+    options = _ClientOptions(
+        name, uris, acts_as, enterprise, secret, jwks, scopes, tool_result_format, result_tokens, tool_exposure
+    )
 
     def call_api(api: "AdminApiClient") -> "tuple[Client, Secret | None]":
         from cli.client.registered_clients import create_client
@@ -167,6 +180,9 @@ def set_(
     result_tokens: Annotated[
         int | None, typer.Option("--result-tokens", metavar="N", help=f"{RESULT_TOKENS_HELP} 0: by default.")
     ] = None,
+    tool_exposure: Annotated[
+        str | None, typer.Option("--tool-exposure", metavar="EXPOSURE", help=f"{TOOL_EXPOSURE_HELP}; default: by role.")
+    ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -176,13 +192,15 @@ def set_(
         change["tool_result_format"] = None if tool_result_format == "default" else tool_result_format
     if result_tokens is not None:
         change["result_tokens"] = result_tokens or None
+    if tool_exposure is not None:
+        change["tool_exposure"] = None if tool_exposure == "default" else tool_exposure
 
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.registered_clients import change_client
         from core.errors import Invalid
 
         if not change:
-            raise Invalid("say what to change: --tool-result-format or --result-tokens")
+            raise Invalid("say what to change: --tool-result-format, --result-tokens or --tool-exposure")
         change_client(api, client_id, change)
 
     run_api_command(call_api, tenant=tenant)
@@ -240,6 +258,7 @@ def _build_new_client(options: _ClientOptions, acts_as: "UUID | None") -> "NewCl
         jwks=keys,
         tool_result_format=options.tool_result_format,
         result_tokens=options.result_tokens,
+        tool_exposure=options.tool_exposure,
     )
 
 
@@ -269,4 +288,5 @@ def _build_document(client: "Client") -> dict[str, Any]:
         "scopes": sorted(client.scopes),
         "tool_result_format": client.tool_result_format,
         "result_tokens": client.result_tokens,
+        "tool_exposure": client.tool_exposure,
     }

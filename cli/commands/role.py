@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.model_view_output import print_model_view
-from cli.options import JsonOption, TenantOption, create_group
+from cli.options import TOOL_EXPOSURE_HELP, JsonOption, TenantOption, create_group
 from cli.output import print_line, print_result, print_table
 from cli.revocation_output import print_remaining_accounts
 from cli.runner import run_api_command
@@ -40,6 +40,9 @@ def create(
     priority: Annotated[
         int, typer.Option("--priority", help="Whose shared credential counts first; the highest.", show_default=True)
     ] = 0,
+    tool_exposure: Annotated[
+        str | None, typer.Option("--tool-exposure", metavar="EXPOSURE", help=f"{TOOL_EXPOSURE_HELP}; default meta.")
+    ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -48,7 +51,7 @@ def create(
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.roles import create_role
 
-        create_role(api, name, priority)
+        create_role(api, name, priority, tool_exposure)
 
     run_api_command(call_api, tenant=tenant)
 
@@ -58,7 +61,8 @@ def create(
 
         print_line(f"Allow it something: mcpist role allow {name} PERMISSION{format_tenant_option(tenant)}")
 
-    print_result(as_json, {"name": name, "priority": priority}, print_text)
+    document = {"name": name, "priority": priority, "tool_exposure": tool_exposure}
+    print_result(as_json, document, print_text)
 
 
 @app.command("see-as", epilog="Example: mcpist role see-as reader")
@@ -84,7 +88,14 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
     roles = run_api_command(call_api, tenant=tenant)
     document = [
-        {"name": role.name, "priority": role.priority, "allow": role.allow, "deny": role.deny, "members": role.members}
+        {
+            "name": role.name,
+            "priority": role.priority,
+            "allow": role.allow,
+            "deny": role.deny,
+            "members": role.members,
+            "tool_exposure": role.tool_exposure,
+        }
         for role in roles
     ]
     columns = ("Name", "Priority", "Allows", "Denies", "Members")
@@ -105,13 +116,21 @@ def show(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -
         return role, fetch_role_members(api, role)
 
     role, having = run_api_command(call_api, tenant=tenant)
-    document = {"name": role.name, "priority": role.priority, "allow": role.allow, "deny": role.deny, "members": having}
+    document = {
+        "name": role.name,
+        "priority": role.priority,
+        "allow": role.allow,
+        "deny": role.deny,
+        "members": having,
+        "tool_exposure": role.tool_exposure,
+    }
 
     def print_text() -> None:
         print_line(f"{role.name}, priority {role.priority}")
         print_line(f"Allows:  {', '.join(role.allow) or 'nothing'}")
         print_line(f"Denies:  {', '.join(role.deny) or 'nothing'}")
         print_line(f"Members: {', '.join(having) or 'none'}")
+        print_line(f"Shows:   {role.tool_exposure or 'meta, by default'}")
 
     print_result(as_json, document, print_text)
 
@@ -121,15 +140,22 @@ def change(
     name: Name,
     new_name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="The new name.")] = None,
     priority: Annotated[int | None, typer.Option("--priority", help="The new priority.")] = None,
+    tool_exposure: Annotated[
+        str | None,
+        typer.Option("--tool-exposure", metavar="EXPOSURE", help=f"{TOOL_EXPOSURE_HELP}; default: unset."),
+    ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a role's name or priority. What is not named stays, and so do its members and permissions."""
-    changes: dict[str, str | int] = {} if new_name is None else {"name": new_name}
+    """Change a role's name or priority, or how tools are shown to its members. What is not named stays, and so do its
+    members and permissions."""
+    changes: dict[str, str | int | None] = {} if new_name is None else {"name": new_name}
     if priority is not None:
         changes["priority"] = priority
+    if tool_exposure is not None:
+        changes["tool_exposure"] = None if tool_exposure == "default" else tool_exposure
     if not changes:
-        raise typer.BadParameter("say what is to change: --name, --priority")
+        raise typer.BadParameter("say what is to change: --name, --priority, --tool-exposure")
 
     def call_api(api: "AdminApiClient") -> "RoleRecord":
         from cli.client.roles import change_role
@@ -137,8 +163,9 @@ def change(
         return change_role(api, name, changes)
 
     role = run_api_command(call_api, tenant=tenant)
-    document = {"name": role.name, "priority": role.priority}
-    print_result(as_json, document, lambda: print_line(f"The role is {role.name}, priority {role.priority}."))
+    shown = "" if role.tool_exposure is None else f", shows {role.tool_exposure}"
+    document = {"name": role.name, "priority": role.priority, "tool_exposure": role.tool_exposure}
+    print_result(as_json, document, lambda: print_line(f"The role is {role.name}, priority {role.priority}{shown}."))
 
 
 @app.command("delete", epilog="Example: mcpist role delete reader")

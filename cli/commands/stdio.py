@@ -14,7 +14,7 @@ from cli.failures import CommandExit, describe_failure, print_failure
 from cli.runner import load_settings
 from core.concurrency.event_loop import run_event_loop
 from core.errors import Invalid
-from gateway.mcp.exposure import View, parse_exposure
+from core.tool_exposure import View, parse_exposure
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import RESULT_TOKENS_HELP, TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
+from cli.options import (
+    RESULT_TOKENS_HELP,
+    TOOL_EXPOSURE_HELP,
+    TOOL_RESULT_FORMAT_HELP,
+    JsonOption,
+    TenantOption,
+    create_group,
+)
 from cli.output import print_line, print_note, print_result, print_table
 from cli.runner import run_api_command
 from core.known_clients import ToolResultFormat
@@ -39,6 +46,9 @@ def create(
         ToolResultFormat | None, typer.Option("--tool-result-format", help=TOOL_RESULT_FORMAT_HELP, show_choices=True)
     ] = None,
     result_tokens: Annotated[int | None, typer.Option("--result-tokens", metavar="N", help=RESULT_TOKENS_HELP)] = None,
+    tool_exposure: Annotated[
+        str | None, typer.Option("--tool-exposure", metavar="EXPOSURE", help=f"{TOOL_EXPOSURE_HELP}; default by role.")
+    ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -52,7 +62,15 @@ def create(
 
         expires_at = parse_future_time(expires, get_utc_now())
         return *create_token(
-            api, user, name, scope or [*DEFAULT_SCOPES], read_only, expires_at, tool_result_format, result_tokens
+            api,
+            user,
+            name,
+            scope or [*DEFAULT_SCOPES],
+            read_only,
+            expires_at,
+            tool_result_format,
+            result_tokens,
+            tool_exposure,
         ), expires_at
 
     token_id, token, email, expires_at = run_api_command(call_api, tenant=tenant)
@@ -70,6 +88,7 @@ def create(
         "expires_at": expires_at,
         "tool_result_format": tool_result_format,
         "result_tokens": result_tokens,
+        "tool_exposure": tool_exposure,
     }
     print_result(as_json, document, print_text)
 

@@ -57,7 +57,7 @@ class FixedUpstream:
 
 
 class ExposedUpstream:
-    """A MCPist whose tools are shown as `exposure` says, the query of a URL (gateway.mcp.exposure)."""
+    """A MCPist whose tools are shown as `exposure` says, the query of a URL (core.tool_exposure)."""
 
     def __init__(self, upstream: Upstream, exposure: str) -> None:
         self._upstream = upstream

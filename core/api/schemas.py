@@ -16,7 +16,9 @@ from pydantic import (
 )
 
 from core.directory.account_revocation import RevocationResult
+from core.errors import Invalid
 from core.known_clients import LEAST_RESULT_TOKENS, MOST_RESULT_TOKENS
+from core.tool_exposure import MAX_TEXT_LENGTH, parse_exposure_setting
 
 MAX_REMAINING_ACCOUNTS = 100
 NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f]*$"
@@ -46,6 +48,20 @@ NotEmptyName = Annotated[str, StringConstraints(min_length=1, max_length=200, pa
 ShortName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=NO_CONTROL_CHARACTERS)]
 Email = Annotated[str, StringConstraints(min_length=3, max_length=320, pattern=NO_CONTROL_CHARACTERS)]
 ResultTokens = Annotated[int, Field(ge=LEAST_RESULT_TOKENS, le=MOST_RESULT_TOKENS)]
+
+
+def _normalize_exposure(text: str) -> str:
+    try:
+        return parse_exposure_setting(text).text
+    except Invalid as error:
+        raise ValueError(str(error)) from None
+
+
+ToolExposureText = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_TEXT_LENGTH, pattern=NO_CONTROL_CHARACTERS),
+    AfterValidator(_normalize_exposure),
+]
 ShortText = Annotated[str, StringConstraints(max_length=200, pattern=NO_CONTROL_CHARACTERS)]
 
 

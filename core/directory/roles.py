@@ -13,6 +13,7 @@ from core.directory.audit_trail import Actor, audit_change, audit_list_change
 from core.directory.versions import lock_version, record_change
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission
+from core.tool_exposure import normalize_exposure_setting
 
 MAX_PERMISSIONS = 500
 _FIRST = (2**31 - 1, "")
@@ -32,6 +33,7 @@ class RoleRecord:
     allow: tuple[str, ...]
     deny: tuple[str, ...]
     members: int
+    tool_exposure: str | None = None
 
 
 async def create_role(
@@ -41,19 +43,21 @@ async def create_role(
     name: str,
     priority: int = 0,
     grants: PermissionGrants = NO_GRANTS,
+    tool_exposure: str | None = None,
 ) -> RoleRecord:
-    """Create a role with its permissions.
+    """Create a role with its permissions, and how tools are shown to its members.
 
     Raises:
-        Invalid: the name, the priority or a permission has the wrong form.
+        Invalid: the name, the priority, a permission or the exposure has the wrong form.
         Conflict: the tenant has a role of that name.
     """
     validate_role(name, priority)
-    permissions = validate_permissions(grants)
+    permissions, tool_exposure = validate_permissions(grants), normalize_exposure_setting(tool_exposure)
+    shown = {} if tool_exposure is None else {"tool_exposure": tool_exposure}
     try:
         async with console.tenant(tenant_id) as work:
-            role_id: UUID = await work.fetchval(_INSERT, name, priority)
-            await audit_change(work, actor, AuditEventKind.ROLE_CREATED, role=name, priority=priority)
+            role_id: UUID = await work.fetchval(_INSERT, name, priority, tool_exposure)
+            await audit_change(work, actor, AuditEventKind.ROLE_CREATED, role=name, priority=priority, **shown)
             await _insert_permissions(work, actor, role_id, name, permissions)
             return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
@@ -116,13 +120,14 @@ async def change_role(
     *,
     name: str | None = None,
     priority: int | None = None,
+    tool_exposure: str | None = "",
     grants: PermissionGrants | None = None,
     added: PermissionGrants = NO_GRANTS,
     removed: PermissionGrants = NO_GRANTS,
     expected_version: int | None = None,
 ) -> RoleRecord:
     """Change what is not None, where `grants` replaces all permissions at once; then `removed` ones go and `added` ones
-    come. Return the changed role.
+    come. An empty `tool_exposure` keeps it, and with None the role decides no longer. Return the changed role.
 
     Raises:
         NotFound: the tenant has no such role.
@@ -132,6 +137,7 @@ async def change_role(
     """
     permissions = None if grants is None else validate_permissions(grants)
     added, removed = validate_permissions(added), validate_permissions(removed)
+    shown = "" if tool_exposure == "" else normalize_exposure_setting(tool_exposure)
     try:
         async with console.tenant(tenant_id) as work:
             await _fetch_role(work, role_id)
@@ -141,6 +147,8 @@ async def change_role(
             await _update_name_and_priority(
                 work, actor, before, name or before.name, before.priority if priority is None else priority
             )
+            if shown != "":
+                await _update_tool_exposure(work, actor, before, shown)
             if added or removed:
                 permissions = validate_permissions(((permissions or _collect_grants(before)) - removed) | added)
             if permissions is not None:
@@ -223,6 +231,14 @@ async def _update_name_and_priority(
         await audit_change(work, actor, AuditEventKind.ROLE_CHANGED, role=before.name, name=name, priority=priority)
 
 
+async def _update_tool_exposure(work: UnitOfWork, actor: Actor, before: RoleRecord, tool_exposure: str | None) -> None:
+    if tool_exposure != before.tool_exposure:
+        await work.execute(_SET_TOOL_EXPOSURE, before.id, tool_exposure)
+        await audit_change(
+            work, actor, AuditEventKind.ROLE_CHANGED, role=before.name, tool_exposure=tool_exposure or "default"
+        )
+
+
 async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, requested: PermissionGrants) -> None:
     current = _collect_grants(before)
     for effect, permissions in _group_by_effect(current - requested):
@@ -266,10 +282,18 @@ async def _fetch_role(work: UnitOfWork, role_id: UUID) -> RoleRecord:
 
 
 def _to_role_record(row: Row) -> RoleRecord:
-    return RoleRecord(row["id"], row["name"], row["priority"], tuple(row["allow"]), tuple(row["deny"]), row["members"])
+    return RoleRecord(
+        row["id"],
+        row["name"],
+        row["priority"],
+        tuple(row["allow"]),
+        tuple(row["deny"]),
+        row["members"],
+        row["tool_exposure"],
+    )
 
 
-_COLUMNS = """SELECT r.id, r.name, r.priority,
+_COLUMNS = """SELECT r.id, r.name, r.priority, r.tool_exposure,
     array(SELECT permission FROM core.permissions p
           WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id AND effect = 'allow' ORDER BY 1) AS allow,
     array(SELECT permission FROM core.permissions p
@@ -291,8 +315,9 @@ _OF_USER = (
     ORDER BY r.priority DESC, r.name LIMIT $4"""
 )
 _USER_EXISTS = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2)"
-_INSERT = "INSERT INTO core.roles (tenant_id, name, priority) VALUES ($1, $2, $3) RETURNING id"
+_INSERT = "INSERT INTO core.roles (tenant_id, name, priority, tool_exposure) VALUES ($1, $2, $3, $4) RETURNING id"
 _CHANGE = "UPDATE core.roles SET name = $3, priority = $4 WHERE tenant_id = $1 AND id = $2"
+_SET_TOOL_EXPOSURE = "UPDATE core.roles SET tool_exposure = $3 WHERE tenant_id = $1 AND id = $2"
 _GRANT = """INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
     SELECT $1, $2, $3, unnest($4::text[]) ON CONFLICT DO NOTHING"""
 _REVOKE = """DELETE FROM core.permissions WHERE tenant_id = $1

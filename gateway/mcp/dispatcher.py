@@ -147,7 +147,8 @@ class Dispatcher:
 
     def _answer_lifecycle(self, revision: Revision, message: JsonRpcMessage, request: TransportContext) -> bytes:
         assert request.caller is not None
-        return self._lifecycle.answer(revision, message.method, message.params, request.caller, request.exposure)
+        exposure = request.choose_exposure(request.caller)
+        return self._lifecycle.answer(revision, message.method, message.params, request.caller, exposure)
 
     def _build_context(
         self, revision: Revision, message: JsonRpcMessage, request: TransportContext, stream: EventStream | None
@@ -175,7 +176,7 @@ class Dispatcher:
             request.turn,
             self._deferral,
             meta,
-            exposure=request.exposure,
+            exposure=request.url_exposure or caller.tool_exposure,
         )
 
     def _build_failure(

@@ -22,6 +22,7 @@ from core.http.allowed_hosts import AllowedHosts
 from core.http_server.exchange import DIRECT
 from core.log_events import describe_error
 from core.protected_resource import RESOURCE_PATH
+from core.tool_exposure import ToolExposure, parse_exposure, parse_exposure_path
 from gateway.mcp import cors
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
@@ -29,7 +30,6 @@ from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.dispatcher import Dispatcher
 from gateway.mcp.elicitation import Elicitor, create_session_id
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
-from gateway.mcp.exposure import META_VIEW, ToolExposure, parse_exposure, parse_exposure_path
 from gateway.mcp.http_validation import (
     ALLOW_HEADER,
     AcceptedTypes,
@@ -97,7 +97,7 @@ class _CheckedHead(msgspec.Struct, frozen=True, eq=False):
     headers: RequestHeaders
     accepts: AcceptedTypes
     caller_key: bytes
-    exposure: ToolExposure
+    url_exposure: ToolExposure | None
 
 
 class McpEndpoint:
@@ -212,7 +212,7 @@ class McpEndpoint:
                 if caller is None:
                     return
             else:
-                request.headers, request.accepts, request.exposure = head.headers, head.accepts, head.exposure
+                request.headers, request.accepts, request.url_exposure = head.headers, head.accepts, head.url_exposure
                 caller = self._find_caller(head.caller_key) or await self._verify(request)
             request.caller = caller
             request.release = self._admit(caller)
@@ -307,7 +307,7 @@ class McpEndpoint:
         if request.direct is not None and headers.values.keys().isdisjoint(_VARIABLE_HEADERS):
             key = self._compute_key(request.get_authorization() or "")
             kept = headers.without(b"authorization", b"content-length")
-            request.direct.remember(_CheckedHead(kept, accepts, key, request.exposure))
+            request.direct.remember(_CheckedHead(kept, accepts, key, request.url_exposure))
         return caller
 
     def _verify(self, request: TransportContext) -> Awaitable[Caller]:
@@ -322,7 +322,7 @@ class McpEndpoint:
             check_single(headers)
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
         if scope.get("query_string") or scope["path"] != RESOURCE_PATH:
-            request.exposure = _parse_exposure(scope)
+            request.url_exposure = _parse_exposure(scope)
         if (origin := headers.get_text(b"origin")) is not None:
             self._check_origin(origin, request)
         if scope["method"] == "POST":
@@ -413,8 +413,8 @@ def _to_refusal(error: MCPistError, metadata: str) -> HttpRefusal:
     return HttpRefusal(error.status, str(error), *headers)
 
 
-def _parse_exposure(scope: Mapping[str, Any]) -> ToolExposure:
-    """Parse how the URL says that tools are shown; its query says it before its path.
+def _parse_exposure(scope: Mapping[str, Any]) -> ToolExposure | None:
+    """Parse how the URL says that tools are shown; its query says it before its path. Return None where neither does.
 
     Raises:
         HttpRefusal: 400 the query cannot be understood, 404 the path is none of ours.
@@ -422,9 +422,9 @@ def _parse_exposure(scope: Mapping[str, Any]) -> ToolExposure:
     try:
         exposure = parse_exposure(scope.get("query_string", b"").decode("latin-1"))
         path = scope["path"].removeprefix(RESOURCE_PATH).removeprefix("/")
-        by_path = parse_exposure_path(path) if path else META_VIEW
+        by_path = parse_exposure_path(path)
     except Invalid as error:
         raise HttpRefusal(400, f"The URL cannot be understood: {error}") from None
-    if by_path is None:
+    if path and by_path is None:
         raise HttpRefusal(404, "There is nothing at this path: write /mcp, or /mcp/plain/github,notion for plain tools")
     return exposure or by_path

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from core.caller import Caller
+from core.tool_exposure import ToolExposure
 from gateway.icons import MCPIST_ICON, build_icons
-from gateway.mcp.exposure import ToolExposure
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Params, ProtocolError
 from gateway.mcp.revisions import (

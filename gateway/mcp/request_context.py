@@ -12,9 +12,9 @@ from broker.interface import MandateReference
 from core.caller import Caller
 from core.concurrency.fair_queue import FREE_TURN, AnyTurn
 from core.secret import Secret
+from core.tool_exposure import META_VIEW, ToolExposure
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
-from gateway.mcp.exposure import META_VIEW, ToolExposure
 from jobs.job import Job
 from modules.kit import LogLevel
 
@@ -109,6 +109,10 @@ class Channel(Protocol):
 
     def leave_place(self) -> None:
         """Count no longer among what its caller has running: it waits, and others may work."""
+        ...
+
+    def choose_exposure(self, caller: Caller) -> ToolExposure:
+        """Choose how tools are shown to the caller, who may be in another state than when they asked."""
         ...
 
     @property

@@ -8,6 +8,8 @@ from typing import Any, Protocol, get_args
 import msgspec
 import orjson
 
+from core.caller import Caller
+from core.tool_exposure import ToolExposure
 from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.responses import ResponseWriter
 from modules.kit import LogLevel
@@ -135,6 +137,7 @@ class WaitingRequest(Protocol):
     def receive(self) -> Callable[[], Awaitable[Any]] | None: ...
     def authenticate(self) -> Awaitable[Any]: ...
     def leave_place(self) -> None: ...
+    def choose_exposure(self, caller: Caller) -> ToolExposure: ...
 
 
 class StreamChannel(msgspec.Struct, frozen=True, eq=False):
@@ -160,6 +163,10 @@ class StreamChannel(msgspec.Struct, frozen=True, eq=False):
     def leave_place(self) -> None:
         """Count no longer among what its caller has running."""
         self.transport.leave_place()
+
+    def choose_exposure(self, caller: Caller) -> ToolExposure:
+        """Choose how tools are shown to the caller, who may be in another state than when they asked."""
+        return self.transport.choose_exposure(caller)
 
     async def send(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification before the response.

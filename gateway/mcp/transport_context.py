@@ -8,9 +8,9 @@ import msgspec
 from core.caller import Caller
 from core.concurrency.fair_queue import FREE_TURN, AnyTurn
 from core.secret import Secret
+from core.tool_exposure import ToolExposure
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.call_supervisor import Receive
-from gateway.mcp.exposure import META_VIEW, ToolExposure
 from gateway.mcp.http_validation import ANYTHING, AcceptedTypes
 from gateway.mcp.request_headers import RequestHeaders, decode_value
 from gateway.mcp.responses import ResponseWriter
@@ -28,6 +28,8 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
 
     `verify` authenticates its caller. `receive` is None for a member of an array, whose client is waited for with the
     array; `batched` forces its revision. `turn` is its turn to be worked on.
+
+    `url_exposure` is how the URL says that tools are shown; None where it does not.
 
     `changes` counts what the message's handler may have changed. `release` gives back the caller's place among what
     runs at once.
@@ -47,7 +49,7 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
     seconds: float = 0.0
     rpc_answer: JsonRpcAnswer | None = None
     turn: AnyTurn = FREE_TURN
-    exposure: ToolExposure = META_VIEW
+    url_exposure: ToolExposure | None = None
     release: Callable[[], None] = _do_nothing
 
     def get_authorization(self) -> str | None:
@@ -76,8 +78,12 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
         return TransportContext(
             self.request_id, self.send, self.direct, scope=self.scope, receive=None, verify=self.verify,
             caller=self.caller, headers=self.headers, batched=revision, turn=turn,
-            exposure=self.exposure,
+            url_exposure=self.url_exposure,
         )  # fmt: skip
+
+    def choose_exposure(self, caller: Caller) -> ToolExposure:
+        """Choose how tools are shown: the URL decides, else the caller's credential and roles."""
+        return self.url_exposure or caller.tool_exposure
 
     @property
     def revision(self) -> str:

@@ -3,15 +3,17 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+import orjson
+
 from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
 from core.known_clients import LEAST_RESULT_TOKENS
 from core.permissions import Policy
+from core.tool_exposure import META_VIEW, ToolExposure
 from gateway.capabilities.paging import ListPages
 from gateway.client_requests import build_client_request
 from gateway.icons import build_icons
 from gateway.lookup_recorder import MissingName
-from gateway.mcp.exposure import META_VIEW, ToolExposure
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
 from gateway.meta_tools.batch.text_format import cut_text
 from gateway.meta_tools.batch_tool import BatchTool
@@ -138,7 +140,7 @@ class MetaTools:
         plain = self._plain_lists.get(key) or self._list_plain_tools(request, key)
         tool = plain.find(name)
         if tool is None:
-            return self._refuse_plain(request, name)
+            return self._refuse_plain(request, name, arguments)
         return self._run_tool(request, tool.module, tool.name, arguments)
 
     def _list_plain_tools(self, request: RequestContext, key: tuple[Policy, bool, ToolExposure]) -> PlainToolList:
@@ -148,15 +150,21 @@ class MetaTools:
         self._plain_lists.put(key, found)
         return found
 
-    async def _refuse_plain(self, request: RequestContext, name: str) -> Result:
+    async def _refuse_plain(self, request: RequestContext, name: str, arguments: dict[str, Any]) -> Result:
         """Refuse a name that does not exist for the caller, or is not listed; the attempt is recorded.
 
         Raises:
             ProtocolError: always.
         """
-        missing = MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), b"{}")
-        await self._runner.record_lookups(request, 1, [missing])
+        await self._runner.record_lookups(request, 1, [self._build_missing_name(name, arguments)])
         raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")
+
+    def _build_missing_name(self, name: str, arguments: dict[str, Any]) -> MissingName:
+        """Build what is recorded of a name that does not exist for the caller: where a tool has it, as `call` would."""
+        tool = None if self._plain_tools is None else self._plain_tools.find(name)
+        if tool is None:
+            return MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), orjson.dumps(arguments))
+        return MissingName(tool.module, tool.name, orjson.dumps(arguments))
 
     def _call(self, request: RequestContext, params: Params) -> Awaitable[Result]:
         module, name = params.get("module"), params.get("tool_name")

@@ -3,33 +3,47 @@ takes."""
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gateway.catalogue import CatalogueTool
+from gateway.settings_form import CatalogueError
 
 MAX_NAME_LENGTH = 64
-RESERVED = frozenset({"get_module_schema", "call", "batch"})
+META_TOOLS = ("get_module_schema", "call", "batch")
 _DIGEST_LENGTH = 8
 _REFUSED = re.compile(r"\A(?=[0-9-])|[^A-Za-z0-9_-]")
 
 
-def assign_plain_names(tools: Iterable[CatalogueTool]) -> Mapping[CatalogueTool, str]:
-    """Assign every tool its name: its first alias, which is its name in documents of other products, else the names of
-    module and tool. What is taken already, too long, or of other characters ends with a digest. A name depends on what
-    is installed and never on who asks."""
-    names: dict[CatalogueTool, str] = {}
-    taken = set(RESERVED)
+def assign_plain_names(modules: Iterable[Sequence[CatalogueTool]]) -> Mapping[str, CatalogueTool]:
+    """Assign every tool of `modules` its name, and return the tools by name. A name follows from the tool's own module:
+    neither who asks nor what else is installed changes it.
+
+    Raises:
+        gateway.settings_form.CatalogueError: tools of two modules have the same name.
+    """
+    named: dict[str, CatalogueTool] = {}
+    for tools in modules:
+        for name, tool in _name_tools(tools):
+            other = named.setdefault(name, tool)
+            if other is not tool:
+                both = f"{other.full_name} and {tool.full_name}"
+                raise CatalogueError(f"{both} are both {name} as plain tools; uninstall one of the modules")
+    return named
+
+
+def _name_tools(tools: Sequence[CatalogueTool]) -> Iterable[tuple[str, CatalogueTool]]:
+    """Name the tools of a module: each by its first alias, which is its name in documents of other products, else by
+    the names of module and tool. What is another's name, too long, or of other characters ends with a digest."""
+    full_names = {f"{tool.module}_{tool.name}" for tool in tools}
     for tool in tools:
-        full = f"{tool.module}_{tool.name}"
-        wanted = next((name for name in (*tool.tool.aliases[:1], full) if _is_free(name, taken)), None)
-        name = wanted or _add_digest(_REFUSED.sub("_", full), tool.full_name)
-        taken.add(name)
-        names[tool] = name
-    return names
+        full_name = f"{tool.module}_{tool.name}"
+        wanted = (*(alias for alias in tool.tool.aliases[:1] if alias not in full_names - {full_name}), full_name)
+        name = next((name for name in wanted if _is_accepted(name)), None)
+        yield name or _add_digest(_REFUSED.sub("_", full_name), tool.full_name), tool
 
 
-def _is_free(name: str, taken: set[str]) -> bool:
-    return len(name) <= MAX_NAME_LENGTH and name not in taken and _REFUSED.search(name) is None
+def _is_accepted(name: str) -> bool:
+    return len(name) <= MAX_NAME_LENGTH and name not in META_TOOLS and _REFUSED.search(name) is None
 
 
 def _add_digest(name: str, identity: str) -> str:

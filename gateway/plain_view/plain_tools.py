@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.concurrency.lru_cache import LruCache
+from core.tool_exposure import ToolExposure, View
 from gateway.catalogue import Catalogue, CatalogueTool
-from gateway.mcp.exposure import ToolExposure, View
 from gateway.plain_view.names import assign_plain_names
 from gateway.plain_view.schemas import MAX_DESCRIPTION, UnusableSchema, adapt_schema
 from gateway.sieve.sieve import SieveView
@@ -75,14 +75,23 @@ NO_PLAIN_TOOLS = PlainToolList({}, AdaptedSchemas())
 
 
 class PlainTools:
-    """Plain tools of the installed modules, and of those that exist for everyone."""
+    """Plain tools of the installed modules, and of those that exist for everyone.
+
+    Raises:
+        gateway.settings_form.CatalogueError: two modules cannot be installed together.
+    """
 
     def __init__(self, *catalogues: Catalogue) -> None:
-        self._names = assign_plain_names(
-            tool for catalogue in catalogues for module in catalogue.modules for tool in catalogue.tools[module.name]
+        self._tools = assign_plain_names(
+            catalogue.tools[module.name] for catalogue in catalogues for module in catalogue.modules
         )
+        self._names = {tool: name for name, tool in self._tools.items()}
         self._schemas = AdaptedSchemas()
         self._lists = LruCache[tuple[SieveView, ToolExposure], PlainToolList](MAX_LISTS)
+
+    def find(self, name: str) -> CatalogueTool | None:
+        """Find what a name means, whoever may use it."""
+        return self._tools.get(name)
 
     def get_list(self, view: SieveView, exposure: ToolExposure) -> PlainToolList:
         """Return the tools of `view` that `exposure` shows: what is not permitted is in no view, so no exposure adds

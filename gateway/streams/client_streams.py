@@ -98,7 +98,7 @@ class ClientStreams:
         updates = ResourceUpdates(watches.sieve, caller, load=self._store.load)
         stack.enter_context(watches.resources.watch(updates, stream))
         await updates.load_outdated(caller)
-        lists = watches.lists.create_source(caller, request.exposure, (TOOLS, RESOURCES, PROMPTS))
+        lists = watches.lists.create_source(caller, request.choose_exposure, (TOOLS, RESOURCES, PROMPTS))
         tasks = stack.enter_context(self._watch_tasks(caller, lambda: watches.hub.wake(stream)))
         sources: list[NewsSource] = [lists, updates, tasks]
         if has_url_session(request.headers):

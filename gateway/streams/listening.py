@@ -97,7 +97,9 @@ class ListenMethod:
                     for field, kind in LIST_FIELDS.items()
                     if kind in kinds and self._can_change(request, kind)
                 }
-                sources: list[NewsSource] = [self._watches.lists.create_source(caller, request.exposure, kinds)]
+                told = [LIST_FIELDS[field] for field in granted]
+                lists = self._watches.lists.create_source(caller, channel.choose_exposure, told)
+                sources: list[NewsSource] = [lists]
                 if uris is not None:
                     readable = await self._find_readable(request, uris)
                     granted["resourceSubscriptions"] = readable
@@ -120,6 +122,7 @@ class ListenMethod:
         return mark
 
     def _can_change(self, request: RequestContext, kind: str) -> bool:
+        """Check whether the capabilities that the client was told of have changes of this list."""
         return kind != TOOLS or request.exposure.has_plain_tools
 
     async def _find_readable(self, request: RequestContext, uris: Sequence[str]) -> list[str]:

@@ -169,7 +169,7 @@ async def test_a_role_from_making_to_deleting(app: AdminApp, acme: Tenant) -> No
         other = await admin.post("/roles", json=asked | {"allow": ["*"]})
         assert (made.status_code, again.status_code, other.status_code) == (201, 200, 409)
         role = made.json()
-        assert role == {**asked, "id": role["id"], "members": 0}
+        assert role == {**asked, "id": role["id"], "members": 0, "tool_exposure": None}
         path = f"/roles/{role['id']}"
         wanted = {"allow": ["kg.*", "kg:read"], "deny": []}
         assert (await admin.put(f"{path}/permissions", json=wanted)).json() == role | wanted

@@ -104,6 +104,7 @@ def test_one_role_is_shown(cli: Home, tenant: str) -> None:
         "allow": ["knowledge_graph:read"],
         "deny": ["knowledge_graph.search"],
         "members": ["u0@example.com", "u1@example.com", "u2@example.com"],
+        "tool_exposure": None,
     }
     text = cli.run("role", "show", "reader", *here).out
     assert all(word in text for word in ("reader", "7", "knowledge_graph:read", "u2@example.com"))
@@ -200,6 +201,10 @@ def test_roles(cli: Home, tenant: str) -> None:
     assert cli.run("role", "allow", "reader", "knowledge_graph.create_entities", *given).err == ""
     assert cli.run("role", "deny", "reader", "knowledge_graph.read_graph", *given).code == 0
     assert cli.run("role", "revoke", "reader", "knowledge_graph.create_entities", *given).code == 0
+    for exposure, shown in (("both", "both"), ("default", None), ("plain:lab", "plain:lab")):
+        changed = cli.run("role", "change", "reader", "--tool-exposure", exposure, *given, "--json")
+        assert changed.json()["tool_exposure"] == shown
+    assert cli.run("role", "change", "reader", "--tool-exposure", "some", *given).code == 2
     [reader] = [one for one in cli.run("role", "list", *given, "--json").json() if one["name"] == "reader"]
     assert reader == {
         "name": "reader",
@@ -207,6 +212,7 @@ def test_roles(cli: Home, tenant: str) -> None:
         "allow": ["knowledge_graph:read"],
         "deny": ["knowledge_graph.read_graph"],
         "members": 0,
+        "tool_exposure": "plain:lab",
     }
     assert cli.run("role", "allow", "reader", "not a permission", *given).code == 2
     assert cli.run("role", "revoke", "reader", "x.y", *given).code == 4

@@ -31,6 +31,7 @@ def test_a_client_for_people(cli: Home, tenant: str) -> None:
         "disabled_at": None,
         "tool_result_format": None,
         "result_tokens": None,
+        "tool_exposure": None,
     }
     assert client_id in run("client", "list").out
     assert run("client", "disable", client_id).code == 0
@@ -59,6 +60,13 @@ def test_what_a_client_is_sent(cli: Home, tenant: str) -> None:
         changed = run("set", made["client_id"], "--result-tokens", wanted, "--json").json()
         assert changed == {"client_id": made["client_id"], "result_tokens": shown}
         assert run("list", "--json").json()[0]["result_tokens"] == shown
+    for wanted, shown in (("both:lab.look", "both:lab.look"), ("default", None)):
+        changed = run("set", made["client_id"], "--tool-exposure", wanted, "--json").json()
+        assert changed == {"client_id": made["client_id"], "tool_exposure": shown}
+        assert run("list", "--json").json()[0]["tool_exposure"] == shown
+    refused = run("set", made["client_id"], "--tool-exposure", "some")
+    assert refused.code == 2
+    assert "plain:github,notion" in refused.err
     assert run("set", made["client_id"], "--result-tokens", "199").code == 2
     assert run("add", "x", "--redirect-uri", URI, "--tool-result-format", "long").code == 2
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.audit.event import AuditEventKind
 from core.permissions import Policy, Role
-from gateway.mcp.exposure import ToolExposure, View
+from core.tool_exposure import ToolExposure, View
 from gateway.plain_view.plain_tools import PlainTools
 from gateway.sieve.sieve import Sieve
 from server.tool_catalogue import InstalledToolCatalogue
@@ -116,8 +116,13 @@ async def test_the_audit_log_is_that_of_calls(node: Node, product: Product, peop
     await run(node, people.reader, "/mcp/plain/lab", "lab_write", {"text": "x"})
     (intent,) = await product.events(people.acme, AuditEventKind.CALL_INTENT)
     assert (intent.module, intent.tool) == ("lab", "write")
-    (denied,) = await product.events(people.acme, AuditEventKind.DENIED)
-    assert (denied.module, denied.tool) == ("tool", "lab_write")
+    await node.call(people.reader.token, "lab", "write", {"text": "x"})
+    await run(node, people.reader, "/mcp/plain/lab", "lab_rites", {"text": "x"})
+    plain, called, made_up = await product.events(people.acme, AuditEventKind.DENIED)
+    assert (plain.module, plain.tool) == ("lab", "write")
+    recorded = [(one.module, one.tool, one.digest, one.detail, one.outcome) for one in (plain, called)]
+    assert recorded[0] == recorded[1]
+    assert (made_up.module, made_up.tool, made_up.digest) == ("tool", "lab_rites", plain.digest)
     assert await product.events(people.globex, AuditEventKind.CALL_INTENT, AuditEventKind.DENIED) == []
 
 

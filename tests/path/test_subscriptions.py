@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from core.audit.event import AuditEventKind
 from core.caller import Caller
+from core.directory.roles import change_role, find_role
 from core.directory.services import set_service
 from gateway.streams.resource_subscriptions import MAX_SUBSCRIPTIONS, ResourceSubscriptionStore
 from tests.path.stream_app import (
@@ -167,6 +168,29 @@ async def test_lists_change_within_a_second_where_the_client_sees_them(app: Stre
         assert set(changed_lists(plain)) == set(changed_lists(plain_stream)) == {"tools", "resources", "prompts"}
         assert set(changed_lists(only_prompts)) == {"prompts"}
         assert changed_lists(others) == []
+
+
+async def test_another_exposure_reaches_open_streams_of_another_gateway_within_a_second(app: StreamApp) -> None:
+    async def show(person: Person, exposure: str | None) -> None:
+        role = await find_role(app.product.console, person.tenant.id, person.email)
+        await change_role(app.product.console, ACTOR, person.tenant.id, role.id, tool_exposure=exposure)
+
+    async with contextlib.AsyncExitStack() as stack:
+        stream = await stack.enter_async_context(hear(app.other, app.bob))
+        pinned = await stack.enter_async_context(hear(app.other, app.bob, b"view=meta"))
+        meta = await stack.enter_async_context(listen(app.other, app.bob, ALL))
+        strangers = [await stack.enter_async_context(hear(app.other, one)) for one in (app.ada, app.eve)]
+        await show(app.bob, "plain:desk")
+        await until(lambda: changed_lists(stream) == ["tools"], 1)
+        modern = await stack.enter_async_context(listen(app.other, app.bob, ALL))
+        assert modern.messages[0]["params"]["notifications"] == ALL
+        await show(app.bob, "plain:shelf")
+        await until(lambda: changed_lists(stream) == ["tools"] * 2 and changed_lists(modern) == ["tools"], 1)
+        await show(app.bob, None)
+        await until(lambda: changed_lists(stream) == ["tools"] * 3 and changed_lists(modern) == ["tools"] * 2, 1)
+        for quiet in (pinned, *strangers):
+            assert changed_lists(quiet) == []
+        assert changed_lists(meta) == [], "it was not granted to a client that was told of three tools"
 
 
 async def test_what_is_hidden_cannot_be_subscribed_to(app: StreamApp) -> None:

@@ -13,9 +13,9 @@ from uuid import UUID
 import orjson
 
 from core.permissions import Policy, Role
+from core.tool_exposure import ToolExposure, View
 from gateway.catalogue import Catalogue, CatalogueTool
 from gateway.mcp.authority import Authority
-from gateway.mcp.exposure import ToolExposure, View
 from gateway.mcp.request_context import RequestContext
 from gateway.meta_tools.definitions import build_definitions, build_instructions, build_plain_instructions
 from gateway.meta_tools.get_module_schema import get_module_schema

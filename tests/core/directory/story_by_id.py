@@ -37,7 +37,7 @@ async def _role_of_the_stranger(console: Database) -> UUID:
 async def _roles(console: Database, tenant: UUID, zoe: UUID, eves_role: UUID) -> list[Any]:
     granted = frozenset({("allow", "kg.read"), ("deny", "kg.write")})
     third = await roles.create_role(console, ACTOR, tenant, "third", 3, granted)
-    await roles.change_role(console, ACTOR, tenant, third.id, name="Third", priority=4)
+    await roles.change_role(console, ACTOR, tenant, third.id, name="Third", priority=4, tool_exposure="plain:kg")
     await users.assign_role(console, ACTOR, tenant, zoe, third.id)
     told = [
         await roles.change_role(console, ACTOR, tenant, third.id, grants=frozenset({("allow", "kg.*")})),

@@ -26,6 +26,7 @@ import { services } from './services.ts'
 import { settings } from './settings.ts'
 import { shell } from './shell.ts'
 import { tenants } from './tenants.ts'
+import { toolExposure } from './toolExposure.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 import { versions } from './versions.ts'
@@ -60,6 +61,7 @@ export const messages = {
   settings,
   shell,
   tenants,
+  toolExposure,
   tools,
   trials,
   trust,

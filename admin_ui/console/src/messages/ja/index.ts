@@ -27,6 +27,7 @@ import { services } from './services.ts'
 import { settings } from './settings.ts'
 import { shell } from './shell.ts'
 import { tenants } from './tenants.ts'
+import { toolExposure } from './toolExposure.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 import { versions } from './versions.ts'
@@ -61,6 +62,7 @@ export const messages: Messages = {
   settings,
   shell,
   tenants,
+  toolExposure,
   tools,
   trials,
   trust,

@@ -15,6 +15,7 @@ import { ResultTokensField } from '../../components/ResultTokensField.tsx'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { readToolExposure, ToolExposureField } from '../../components/ToolExposureField.tsx'
 import { useVersionedForm } from '../../components/useVersionedForm.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 
@@ -85,14 +86,15 @@ export function ClientPanel({ id, asks }: { id: string; asks: boolean }) {
   )
 }
 
-const pickValues = ({ disabled_at, tool_result_format, result_tokens }: SchemaClientView) => ({
+const pickValues = ({ disabled_at, tool_result_format, result_tokens, tool_exposure }: SchemaClientView) => ({
   enabled: disabled_at === null,
   tool_result_format,
   result_tokens,
+  tool_exposure,
 })
 
 function ClientForm({ client }: { client: Versioned<SchemaClientView> }) {
-  const { common, oauthClients, problems, results } = useMessages()
+  const { common, oauthClients, problems, results, toolExposure } = useMessages()
   const format = useFormat()
   const queries = useQueryClient()
   const online = useOnline()
@@ -106,13 +108,19 @@ function ClientForm({ client }: { client: Versioned<SchemaClientView> }) {
     send: async (changes, etag) => {
       const params = { path: { client_id: client.id }, header: expect(etag) }
       // What is left out stays; the generated type asks for it, because it has a default.
-      const body = changes as SchemaClientUpdate
+      const exposure = changes.tool_exposure === undefined ? {} : { tool_exposure: readToolExposure(changes.tool_exposure) }
+      const body = { ...changes, ...exposure } as SchemaClientUpdate
       await read(api.PATCH('/api/v1/oauth/clients/{client_id}', { params, body }))
       await refresh()
       showToast(oauthClients.saved(client.name))
     },
   })
-  const labels = { enabled: oauthClients.columns.state, tool_result_format: oauthClients.format, result_tokens: results.tokens }
+  const labels = {
+    enabled: oauthClients.columns.state,
+    tool_result_format: oauthClients.format,
+    result_tokens: results.tokens,
+    tool_exposure: toolExposure.label,
+  }
   const save = (event: FormEvent) => {
     event.preventDefault()
     void form.save()
@@ -130,12 +138,18 @@ function ClientForm({ client }: { client: Versioned<SchemaClientView> }) {
           onChange={(value) => form.set('tool_result_format', value === 'auto' ? null : value)}
         />
         <ResultTokensField value={form.values.result_tokens} onChange={(value) => form.set('result_tokens', value)} />
+        <ToolExposureField
+          of="credential"
+          value={form.values.tool_exposure}
+          onChange={(value) => form.set('tool_exposure', value)}
+        />
         {form.problem && <ProblemNotice error={form.problem} title={problems.actionTitle} />}
         <ConflictNotice
           form={form}
           label={(name) => labels[name]}
           show={(name, value) => {
             if (name === 'enabled') return value ? oauthClients.enabled : oauthClients.disabled
+            if (name === 'tool_exposure') return value === null ? toolExposure.byRole : String(value)
             if (name === 'result_tokens') return value === null ? results.decided : format.number(value as number)
             return oauthClients.formats[(value ?? 'auto') as (typeof FORMATS)[number]]
           }}

@@ -7,6 +7,7 @@ import { CopyField } from '../../components/CopyField.tsx'
 import { Checkbox, Field, SelectField } from '../../components/Field.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
 import { readResultTokens, ResultTokensField } from '../../components/ResultTokensField.tsx'
+import { readToolExposure, ToolExposureField } from '../../components/ToolExposureField.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import styles from './profile.module.css'
 
@@ -33,6 +34,7 @@ export function TokenForm({ onClose }: { onClose: () => void }) {
       scopes: data.getAll('scopes') as Scope[],
       read_only: data.get('read_only') !== null,
       result_tokens: readResultTokens(data.get('result_tokens')),
+      tool_exposure: readToolExposure(data.get('tool_exposure')),
       expires_at: life === 'none' ? null : new Date(Date.now() + Number(life) * DAY_MS).toISOString(),
     }
     const made = await read(api.POST('/api/v1/tokens', { body, params: { header: { 'idempotency-key': requestKey } } }))
@@ -68,6 +70,7 @@ export function TokenForm({ onClose }: { onClose: () => void }) {
         choices={LIVES.map((value) => ({ value, label: value === 'none' ? profile.noEnd : profile.days(Number(value)) }))}
       />
       <ResultTokensField name="result_tokens" />
+      <ToolExposureField of="credential" />
     </ModalForm>
   )
 }

@@ -81,7 +81,7 @@ export function Tokens() {
 }
 
 function TokenDetail({ token }: { token: SchemaTokenView }) {
-  const { profile, results } = useMessages()
+  const { profile, results, toolExposure } = useMessages()
   const format = useFormat()
   const [opened] = useState(() => Date.now())
   const isOver = token.expires_at !== null && new Date(token.expires_at).getTime() < opened
@@ -89,7 +89,8 @@ function TokenDetail({ token }: { token: SchemaTokenView }) {
     <>
       {isOver && <StatusBadge tone="none" text={profile.expired} />} {token.scopes.join(' ')}
       {token.read_only && ` · ${profile.readOnly}`}
-      {token.result_tokens !== null && ` · ${results.upTo(format.number(token.result_tokens))}`} ·{' '}
+      {token.result_tokens !== null && ` · ${results.upTo(format.number(token.result_tokens))}`}
+      {token.tool_exposure !== null && ` · ${toolExposure.shows(token.tool_exposure)}`} ·{' '}
       {token.last_used_at ? (
         <>
           {profile.lastUsed} <Time at={token.last_used_at} />

@@ -26,6 +26,7 @@ export function RoleForm({ source, onClose }: RoleFormProps) {
       allow: source?.allow ?? [],
       deny: source?.deny ?? [],
       allow_unknown: source !== undefined,
+      tool_exposure: source?.tool_exposure ?? null,
     }
     const role = await read(api.POST('/api/v1/roles', { body }))
     await queries.invalidateQueries({ queryKey: ['roles'] })

@@ -9,6 +9,7 @@ import { Actions, Section } from '../../components/Facts.tsx'
 import { Field } from '../../components/Field.tsx'
 import { ProblemNotice, useOnline } from '../../components/States.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { readToolExposure, ToolExposureField } from '../../components/ToolExposureField.tsx'
 import { useVersionedForm } from '../../components/useVersionedForm.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { PriorityField } from './RoleForm.tsx'
@@ -18,7 +19,7 @@ interface RoleGeneralProps {
   onDialog: (name: 'copy' | 'remove') => void
 }
 
-/** Name and priority of a role, and what makes or ends one. */
+/** Name and priority of a role, how it shows tools, and what makes or ends one. */
 export function RoleGeneral({ role, onDialog }: RoleGeneralProps) {
   const { roles } = useMessages()
   const online = useOnline()
@@ -37,10 +38,10 @@ export function RoleGeneral({ role, onDialog }: RoleGeneralProps) {
   )
 }
 
-const pickValues = ({ name, priority }: SchemaRoleView) => ({ name, priority: String(priority) })
+const pickValues = ({ name, priority, tool_exposure }: SchemaRoleView) => ({ name, priority: String(priority), tool_exposure })
 
 function NameForm({ role }: { role: Versioned<SchemaRoleView> }) {
-  const { common, problems, roles } = useMessages()
+  const { common, problems, roles, toolExposure } = useMessages()
   const queries = useQueryClient()
   const refresh = async () => {
     await Promise.all([queries.invalidateQueries({ queryKey: ['roles'] }), queries.invalidateQueries({ queryKey: ['users'] })])
@@ -49,8 +50,12 @@ function NameForm({ role }: { role: Versioned<SchemaRoleView> }) {
     stored: role,
     pick: pickValues,
     refresh,
-    send: async ({ name, priority }, etag) => {
-      const body = { ...(name !== undefined && { name }), ...(priority !== undefined && { priority: Number(priority) }) }
+    send: async ({ name, priority, tool_exposure }, etag) => {
+      const body = {
+        ...(name !== undefined && { name }),
+        ...(priority !== undefined && { priority: Number(priority) }),
+        ...(tool_exposure !== undefined && { tool_exposure: readToolExposure(tool_exposure) }),
+      }
       await read(api.PATCH('/api/v1/roles/{role_id}', { params: { path: { role_id: role.id }, header: expect(etag) }, body }))
       await refresh()
       showToast(roles.saved(name ?? role.name))
@@ -75,8 +80,13 @@ function NameForm({ role }: { role: Versioned<SchemaRoleView> }) {
           maxLength={100}
         />
         <PriorityField value={form.values.priority} onChange={(priority) => form.set('priority', priority)} />
+        <ToolExposureField
+          of="role"
+          value={form.values.tool_exposure}
+          onChange={(exposure) => form.set('tool_exposure', exposure)}
+        />
         {problem && Object.keys(problem.fields).length === 0 && <ProblemNotice error={problem} title={problems.actionTitle} />}
-        <ConflictNotice form={form} label={(name) => roles.form[name]} />
+        <ConflictNotice form={form} label={(name) => (name === 'tool_exposure' ? toolExposure.label : roles.form[name])} />
         {!form.conflict && (
           <Actions>
             <Button kind="primary" type="submit" isDisabled={!form.isChanged} isPending={form.busy}>

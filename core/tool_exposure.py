@@ -1,9 +1,11 @@
 """How tools are exposed to a client: by three meta-tools, as plain tools, or both.
 
-A URL says it (``/mcp?view=plain&modules=github,notion``, or ``/mcp/plain/github,notion`` for clients that drop
-queries), else the credential.
+The URL of a request says it (``/mcp?view=plain&modules=github,notion``, or ``/mcp/plain/github,notion`` for clients
+that drop queries), else the setting of its credential, else those of its user's roles: a text such as
+``plain:github,notion``.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
 from urllib.parse import parse_qs, unquote
@@ -43,15 +45,23 @@ class ToolExposure(msgspec.Struct, frozen=True):
         """Check whether plain tools are listed."""
         return self.view is not View.META
 
+    @property
+    def text(self) -> str:
+        """The form of a setting."""
+        names = ",".join((*self.modules, *self.tools))
+        return f"{self.view}:{names}" if names else self.view.value
+
 
 META_VIEW = ToolExposure()
 _VIEWS = frozenset(view.value for view in View)
+_FORM = (
+    "plain, both or meta, and after a colon modules and tools, such as plain:github,notion or both:jira.search_issues"
+)
 
 
 @lru_cache(maxsize=1_024)
 def parse_exposure(query: str) -> ToolExposure | None:
-    """Parse the query of a URL, or what a credential's setting says in the same form; None where it says nothing of
-    tools. With `modules` or `tools` alone the view is plain.
+    """Parse the query of a URL; None where it says nothing of tools. With `modules` or `tools` alone the view is plain.
 
     Raises:
         core.errors.Invalid: it cannot be understood.
@@ -82,6 +92,51 @@ def parse_exposure_path(path: str) -> ToolExposure | None:
     return _build(view, _split(unquote(modules)), ())
 
 
+@lru_cache(maxsize=1_024)
+def parse_exposure_setting(text: str) -> ToolExposure:
+    """Parse the setting of a credential or a role: a view alone, or with the names of modules and of single tools.
+
+    Raises:
+        core.errors.Invalid: it cannot be understood; the text says what can be.
+    """
+    view, colon, listed = text.partition(":")
+    names = _split(listed)
+    if len(text) > MAX_TEXT_LENGTH or view not in _VIEWS or (colon and (view == View.META or not names)):
+        raise Invalid(f"an exposure of tools is {_FORM}")
+    modules = tuple(name for name in names if "." not in name)
+    return _build(view, modules, tuple(name for name in names if "." in name))
+
+
+def normalize_exposure_setting(text: str | None) -> str | None:
+    """Return a setting as it is stored; None where there is none.
+
+    Raises:
+        core.errors.Invalid: it cannot be understood; the text says what can be.
+    """
+    return None if text is None else parse_exposure_setting(text).text
+
+
+def load_exposure_setting(text: str) -> ToolExposure | None:
+    """Parse a stored setting; None where there is none, or one that this version does not know."""
+    try:
+        return parse_exposure_setting(text) if text else None
+    except Invalid:
+        return None
+
+
+def unite_exposures(exposures: Iterable[ToolExposure]) -> ToolExposure:
+    """Unite what several roles show: plain tools of one are plain, and the three are there where one has them."""
+    united = tuple(dict.fromkeys(exposures))
+    plain = [one for one in united if one.has_plain_tools]
+    if len(united) < 2 or not plain:
+        return plain[0] if plain else META_VIEW
+    view = View.BOTH if any(one.has_meta_tools for one in united) else View.PLAIN
+    if not all(one.modules or one.tools for one in plain):
+        return ToolExposure(view)
+    modules = {name for one in plain for name in one.modules}
+    return ToolExposure(view, tuple(sorted(modules)), tuple(sorted({name for one in plain for name in one.tools})))
+
+
 def _build(view: str, modules: tuple[str, ...], tools: tuple[str, ...]) -> ToolExposure:
     if view not in _VIEWS:
         raise Invalid(f"view is one of {', '.join(View)}")
@@ -90,7 +145,7 @@ def _build(view: str, modules: tuple[str, ...], tools: tuple[str, ...]) -> ToolE
         raise Invalid(
             f"modules are names such as github,notion, tools such as github.search_issues, {MAX_NAMES} at most"
         )
-    return ToolExposure(View(view), modules, tools)
+    return META_VIEW if view == View.META else ToolExposure(View(view), modules, tools)
 
 
 def _split(text: str) -> tuple[str, ...]:
