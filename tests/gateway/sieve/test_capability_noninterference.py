@@ -10,6 +10,7 @@ import pytest
 
 from core.caller import Caller
 from core.permissions import Policy, Role
+from core.secret import Secret
 from gateway.argument_validation import validate_arguments
 from gateway.capabilities.completions import CompletionMethods
 from gateway.capabilities.paging import ListPages
