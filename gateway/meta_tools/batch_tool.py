@@ -104,7 +104,7 @@ class BatchTool:
         """
         plan = await self._make_plan(request, commands)
         if not isinstance(plan, Plan):
-            raise ToolError(report_problems(plan).text)
+            raise ToolError(report_problems(plan, "the batch cannot run:").text)  # of others, steps may have
         if plan.handles:
             raise ToolError("a kept result is gone by the time this runs: no step can refer to one")
         return self._describe_work(request, commands, plan)

@@ -59,6 +59,8 @@ async def test_discover(client: Client) -> None:
     assert result["capabilities"] == {"tools": {"listChanged": False}, "logging": {}}
     assert result["resultType"] == "complete"
     assert (result["cacheScope"], result["ttlMs"]) == ("private", 5000)
+    icons = result["_meta"][SERVER].pop("icons")
+    assert icons[0]["mimeType"] == "image/svg+xml"
     assert result["_meta"] == {SERVER: {"name": "mcpist", "title": "MCPist", "version": VERSION}}
     assert "instructions" not in result
 
