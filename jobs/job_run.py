@@ -22,7 +22,7 @@ ABANDON_SECONDS = 30.0
 MAX_RUN_SECONDS = 3600.0
 PROGRESS_SECONDS = 0.5
 RETRY_SECONDS = 0.5
-"""Seconds between two attempts to store an outcome while the database is away."""
+"""Seconds between two attempts to store an outcome while the database is away, and the first pause where it refuses."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 2.0, 60.0
 """Pauses of a job whose broker or database is away; each is longer than the one before."""
 MAX_PAUSE = timedelta(minutes=5)
@@ -60,6 +60,7 @@ class JobRun:
         self._holds_lease = holds_lease
         self._max_seconds = max_seconds
         self._reason: StopReason | None = None
+        self._is_drained = False
         self._work: asyncio.Task[JobOutcome] | None = None
         self._abandoned = asyncio.Event()
         self._progress: tuple[float | None, float | None, str] | None = None
@@ -80,6 +81,7 @@ class JobRun:
     def stop(self, reason: StopReason) -> None:
         """Ask the handler to end; cancel it when it does not, and leave it behind when it does not end then either.
         Where the lease is lost it is cancelled at once."""
+        self._is_drained = self._is_drained or reason is StopReason.DRAINED
         if self._reason is not None and reason is not StopReason.LEASE_LOST:
             return
         self._reason = reason
@@ -107,14 +109,29 @@ class JobRun:
                 timer.cancel()
         if outcome is None:
             return None
-        try:
-            return await self._settle(outcome)
-        except Exception as error:  # noqa: BLE001 a fault of ours; the job ends all the same
-            log.error(
-                "the outcome of a job cannot be stored",
-                extra={"event": "job_failed", **self._describe(), **describe_error(error)},
-            )
-            return await self._settle(JobOutcome(None, JobState.UNKNOWN, JobError.INTERNAL))
+        return await self._end(outcome)
+
+    async def _end(self, outcome: JobOutcome) -> JobState | None:
+        """Store the outcome; where that is not possible, that nobody knows it, again and again. A worker that ends, or
+        whose lease is lost, leaves the job to whoever takes it over, and that ends it with a reason."""
+        pause = RETRY_SECONDS
+        while True:
+            try:
+                return await self._settle(outcome)
+            except Exception as error:  # noqa: BLE001 a fault of ours, or a database that refuses to write
+                log.error(
+                    "the outcome of a job cannot be stored",
+                    extra={"event": "job_failed", **self._describe(), **describe_error(error)},
+                )
+            if outcome.error == JobError.INTERNAL and outcome.result is None:
+                if self._is_left_to_others():
+                    return None
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            outcome = JobOutcome(None, JobState.UNKNOWN, JobError.INTERNAL)
+
+    def _is_left_to_others(self) -> bool:
+        return self._is_drained or not self.may_act()
 
     async def _run_handler(self) -> JobOutcome | None:
         """Run the handler to its end, or until it is abandoned; None where it was cut because the lease is lost."""

@@ -4,6 +4,7 @@ Arguments and results are sealed in the database with a key that gateways and wo
 """
 
 import asyncio
+import operator
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import LiteralString
@@ -49,8 +50,9 @@ class JobQueue:
         self._sealer = sealer
         self._events = events
 
-    async def enqueue(self, new: NewJob) -> Job:
-        """Add a job, or find the one that the same person has added with the same idempotency key.
+    async def enqueue(self, new: NewJob, is_same: Callable[[bytes, bytes], bool] = operator.eq) -> Job:
+        """Add a job, or find the one that the same person has added with the same idempotency key. `is_same` compares
+        that one's arguments, which :meth:`answer_job` may have changed since, with those of the new one.
 
         Raises:
             Invalid: a limit of its parts is exceeded.
@@ -79,22 +81,23 @@ class JobQueue:
         try:
             async with self._database.personal(new.tenant_id, new.user_id) as work:
                 # First without adding: a repetition is answered even where no further job may wait.
-                same = await self._find_same(work, new)
+                same = await self._find_same(work, new, is_same)
                 if same is None and (row := await work.fetchrow(_INSERT, *values)) is not None:
                     return read_job(row)
-                same = same or await self._find_same(work, new)
+                same = same or await self._find_same(work, new, is_same)
         except asyncpg.ProgramLimitExceededError:
             raise LimitReached(TOO_MANY_WAIT, 60) from None
         if same is None:  # another one was added and removed in between
             raise Conflict("a job with this idempotency key has just been removed; ask again")
         return same
 
-    async def _find_same(self, work: UnitOfWork, new: NewJob) -> Job | None:
+    async def _find_same(self, work: UnitOfWork, new: NewJob, is_same: Callable[[bytes, bytes], bool]) -> Job | None:
         row = None if new.idempotency_key is None else await work.fetchrow(_FIND_BY_KEY, new.idempotency_key)
         if row is None:
             return None
         arguments = self._sealer.open(new.tenant_id, ARGUMENTS_KIND, row["id"], row["arguments"])
-        if (row["kind"], row["module"], row["tool"], arguments) != (new.kind, new.module, new.tool, new.arguments):
+        names = (new.kind, new.module, new.tool)
+        if (row["kind"], row["module"], row["tool"]) != names or not is_same(arguments, new.arguments):
             raise Conflict("the idempotency key belongs to a job with another tool or other arguments")
         return read_job(row)
 

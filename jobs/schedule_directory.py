@@ -14,7 +14,9 @@ from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict, NotFound
-from jobs.schedules import COLUMNS, Schedule, ScheduleState, read_schedule
+from jobs.job import Notify
+from jobs.schedule_times import ScheduleRule, change_rule
+from jobs.schedules import COLUMNS, Overlap, Schedule, ScheduleState, read_schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,20 @@ class ScheduleFilter:
     user_id: UUID | None = None
     state: str | None = None
     module: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleChange:
+    """Changes to a schedule; what is None or empty stays. Its call is none of them: that is what its person has agreed
+    to."""
+
+    title: str | None = None
+    cron: str = ""
+    every_seconds: int | None = None
+    at: datetime | None = None
+    time_zone: str | None = None
+    overlap: Overlap | None = None
+    notify: Notify | None = None
 
 
 class ScheduleDirectory:
@@ -81,6 +97,42 @@ class ScheduleDirectory:
                 whose = {"schedule": str(schedule_id), "user": str(schedule.user_id)}
                 await audit_change(work, actor, AuditEventKind.SCHEDULE_PAUSED, **whose)
             return await _expect(work, user_id, schedule_id, ScheduleState.PAUSED)
+
+    async def change(
+        self, actor: Actor, tenant_id: UUID, user_id: UUID, schedule_id: UUID, change: ScheduleChange, now: datetime
+    ) -> ListedSchedule:
+        """Change a schedule of the person's. With other times its next run is counted from `now`.
+
+        Raises:
+            NotFound: the person has none of this id.
+            Conflict: it has ended, or its permission ends before its time.
+            Invalid: its times cannot be read, or a single run would repeat.
+        """
+        async with self._console.tenant(tenant_id) as work:
+            if change.title is not None:  # the mandate first, as everything that ends one locks the two
+                await work.fetchval(_RENAME_MANDATE, user_id, schedule_id, change.title)
+            schedule = (await _find(work, user_id, schedule_id, query=_FIND_TO_CHANGE)).schedule
+            if schedule.state is ScheduleState.ENDED:
+                raise Conflict("this schedule is ended")
+            changed = replace(
+                schedule,
+                title=schedule.title if change.title is None else change.title,
+                rule=_change_rule(schedule, change, now),
+                overlap=change.overlap or schedule.overlap,
+                notify=change.notify or schedule.notify,
+            )
+            parts = [name for name in _CHANGED_PARTS if getattr(changed, name) != getattr(schedule, name)]
+            if parts:
+                first = changed.rule.find_next_run(now) if "rule" in parts else schedule.next_run_at
+                rule = changed.rule
+                await work.execute(
+                    *(_CHANGE, schedule_id, changed.title, rule.cron, rule.interval, rule.at, rule.time_zone),
+                    *(changed.overlap, changed.notify, first),
+                )
+                await audit_change(
+                    work, actor, AuditEventKind.SCHEDULE_CHANGED, schedule=str(schedule_id), changed=" ".join(parts)
+                )
+            return await _find(work, user_id, schedule_id)
 
     async def resume(
         self, actor: Actor, tenant_id: UUID, user_id: UUID, schedule_id: UUID, now: datetime
@@ -132,8 +184,25 @@ def hide_title(schedule: Schedule) -> Schedule:
     return replace(schedule, title="")
 
 
-async def _find(work: UnitOfWork, user_id: UUID | None, schedule_id: UUID) -> ListedSchedule:
-    row = await work.fetchrow(_FIND, user_id, schedule_id)
+def _change_rule(schedule: Schedule, change: ScheduleChange, now: datetime) -> ScheduleRule:
+    rule = change_rule(
+        schedule.rule,
+        cron=change.cron,
+        every_seconds=change.every_seconds,
+        at=change.at,
+        time_zone=change.time_zone,
+        now=now,
+    )
+    end = schedule.mandate_expires_at
+    if rule != schedule.rule and rule.at is not None and end is not None and rule.at >= end:
+        raise Conflict(f"the permission of this run ends at {end:%Y-%m-%dT%H:%M:%SZ}; create a new schedule instead")
+    return rule
+
+
+async def _find(
+    work: UnitOfWork, user_id: UUID | None, schedule_id: UUID, *, query: LiteralString | None = None
+) -> ListedSchedule:
+    row = await work.fetchrow(query or _FIND, user_id, schedule_id)
     if row is None:
         raise NotFound(NO_SCHEDULE)
     return _read_listed(row)
@@ -171,6 +240,12 @@ _OLDEST_PAGE = (
     ORDER BY created_at, id LIMIT $7"""
 )
 _FIND = _SELECT + " AND id = $3"
+_FIND_TO_CHANGE = _FIND + " FOR UPDATE OF s"
+_CHANGED_PARTS = ("title", "rule", "overlap", "notify")
+_CHANGE = """UPDATE jobs.schedules SET title = $3, cron = $4, every = $5, at = $6, time_zone = $7, overlap = $8,
+        notify = $9, next_run_at = CASE state WHEN 'active' THEN $10::timestamptz END, updated_at = jobs.clock()
+    WHERE tenant_id = $1 AND id = $2"""
+_RENAME_MANDATE = "SELECT jobs.rename_mandate($2, $3, $4) WHERE $1 = core.current_tenant()"
 _PAUSE = """UPDATE jobs.schedules SET state = 'paused', next_run_at = NULL, updated_at = jobs.clock()
     WHERE tenant_id = $1 AND id = $2 AND state = 'active'"""
 _RESUME = """UPDATE jobs.schedules SET state = 'active', next_run_at = $3, updated_at = jobs.clock()

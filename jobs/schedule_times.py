@@ -64,6 +64,49 @@ def parse_rule(
     return ScheduleRule(at=local.astimezone(UTC), time_zone=time_zone)
 
 
+def parse_time(text: str) -> datetime | None:
+    """Parse the time of a single run, which may have an offset; None for an empty text.
+
+    Raises:
+        Invalid: it is no time.
+    """
+    try:
+        return datetime.fromisoformat(text) if text else None
+    except ValueError:
+        raise Invalid("at is no time such as 2026-12-31T09:00") from None
+
+
+def change_rule(
+    rule: ScheduleRule,
+    *,
+    cron: str = "",
+    every_seconds: int | None = None,
+    at: datetime | None = None,
+    time_zone: str | None = None,
+    now: datetime,
+) -> ScheduleRule:
+    """Return `rule` with what a person has given instead; without anything it stays, also where its time has gone by.
+
+    Raises:
+        Invalid: as :func:`parse_rule`; or a single run would come again and again, or the other way round.
+    """
+    if not cron and every_seconds is None and at is None:
+        if time_zone is None or time_zone == rule.time_zone:
+            return rule
+        if rule.at is not None:
+            raise Invalid("give at with time_zone: the time of a single run is kept without its zone")
+        cron = rule.cron
+        every_seconds = None if rule.interval is None else round(rule.interval.total_seconds())
+    zone = rule.time_zone if time_zone is None else time_zone
+    changed = parse_rule(cron=cron, every_seconds=every_seconds, at=at, time_zone=zone, now=now)
+    if (changed.at is None) != (rule.at is None):
+        raise Invalid(
+            "a single run stays one, and a schedule that repeats goes on repeating: the permission of each has another "
+            "end; create a new schedule"
+        )
+    return changed
+
+
 def _parse_time_zone(name: str) -> ZoneInfo:
     try:
         if not 0 < len(name) <= MAX_ZONE_LENGTH:

@@ -23,8 +23,8 @@ from core.errors import Conflict
 from core.scopes import ADMIN_READ, ADMIN_WRITE, WRITE
 from core.secret import Secret
 from jobs.job import Notify
-from jobs.schedule_directory import ListedSchedule, ScheduleDirectory, ScheduleFilter, hide_title
-from jobs.schedule_times import MAX_CRON_LENGTH, MAX_ZONE_LENGTH
+from jobs.schedule_directory import ListedSchedule, ScheduleChange, ScheduleDirectory, ScheduleFilter, hide_title
+from jobs.schedule_times import MAX_CRON_LENGTH, MAX_ZONE_LENGTH, parse_time
 from jobs.schedules import Overlap
 
 routes = create_router("schedules")
@@ -84,6 +84,35 @@ class ScheduleCreate(RequestModel):
     )
     notify: Notify = Field(
         default=Notify.NEVER, description="After which runs the user gets a mail: `never`, `failure` or `always`."
+    )
+
+
+class ScheduleUpdate(RequestModel):
+    """Changes to a schedule. What is left out stays."""
+
+    title: NotEmptyName | None = Field(default=None, description="Title: what it is for.")
+    cron: str = Field(
+        default="", max_length=MAX_CRON_LENGTH, description="Cron expression of five fields, instead of its times."
+    )
+    every_seconds: int | None = Field(
+        default=None, ge=60, le=31_622_400, description="Interval in seconds, instead of its times."
+    )
+    at: str = Field(
+        default="",
+        max_length=40,
+        description="Another time of a single run, before its mandate ends, such as `2026-12-31T09:00`.",
+    )
+    time_zone: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_ZONE_LENGTH,
+        description="IANA time zone of the cron expression, and of `at` where that has no offset.",
+    )
+    overlap: Overlap | None = Field(
+        default=None, description="Rule for a run that is due while the last one works: `skip` or `wait`."
+    )
+    notify: Notify | None = Field(
+        default=None, description="After which runs the user gets a mail: `never`, `failure` or `always`."
     )
 
 
@@ -192,6 +221,34 @@ async def show_schedule(
     """
     user_id = None if caller.is_administrator_with(ADMIN_READ) else caller.user_id
     schedule = await ScheduleDirectory(dependencies.console).get_schedule(caller.tenant_id, user_id, schedule_id)
+    return _build_view(caller, dependencies, request, schedule)
+
+
+@routes.patch("/schedules/{schedule_id}")
+async def change_schedule(
+    schedule_id: SchedulePath,
+    update: ScheduleUpdate,
+    caller: CurrentUserWrite,
+    dependencies: AdminDeps,
+    request: Request,
+) -> ScheduleView:
+    """Change the title, the times or the rules of a schedule of the caller's own.
+
+    The consent to it stays. Its tool and parameters cannot be changed: another call needs a consent of its own, so a
+    new schedule. A single run stays one. With other times the next run is counted from now.
+    """
+    change = ScheduleChange(
+        update.title,
+        update.cron,
+        update.every_seconds,
+        parse_time(update.at),
+        update.time_zone,
+        update.overlap,
+        update.notify,
+    )
+    schedule = await ScheduleDirectory(dependencies.console).change(
+        caller.actor, caller.tenant_id, caller.user_id, schedule_id, change, get_security(request).clock()
+    )
     return _build_view(caller, dependencies, request, schedule)
 
 

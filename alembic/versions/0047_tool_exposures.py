@@ -9,7 +9,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0047"
-down_revision = "0045"
+down_revision = "0046"
 branch_labels = None
 depends_on = None
 

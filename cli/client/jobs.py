@@ -30,6 +30,7 @@ class JobEntry:
     started_at: datetime | None
     finished_at: datetime | None
     expires_at: datetime
+    notify: str
 
 
 def fetch_jobs(api: AdminApiClient, state: str | None, *, all_owners: bool) -> list[JobEntry]:
@@ -51,4 +52,10 @@ def cancel_job(api: AdminApiClient, job_id: UUID) -> JobEntry:
 def retry_job(api: AdminApiClient, job_id: UUID) -> JobEntry:
     """Queue a job of one's own again."""
     response = api.change("POST", "/jobs/{}/retry", None, str(job_id), missing=MISSING)
+    return msgspec.convert(response.json(), JobEntry)
+
+
+def set_notify(api: AdminApiClient, job_id: UUID, notify: str) -> JobEntry:
+    """Choose after which ends of a job of one's own a mail is sent."""
+    response = api.change("PATCH", "/jobs/{}", {"notify": notify}, str(job_id), missing=MISSING)
     return msgspec.convert(response.json(), JobEntry)

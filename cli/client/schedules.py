@@ -32,6 +32,7 @@ class ScheduleEntry(msgspec.Struct, frozen=True):
     at: datetime | None
     time_zone: str
     overlap: str
+    notify: str
     next_run_at: datetime | None
     last_run_at: datetime | None
     last_job_id: UUID | None
@@ -60,6 +61,12 @@ def create_schedule(
     """Make a schedule of one's own; what came of it, and whether it is new."""
     keyed = api if idempotency_key is None else api.with_headers({"Idempotency-Key": idempotency_key})
     return keyed.create("/schedules", ScheduleEntry, wanted)
+
+
+def change_schedule(api: AdminApiClient, schedule_id: UUID, changes: Mapping[str, Any]) -> ScheduleEntry:
+    """Change a schedule of one's own."""
+    response = api.change("PATCH", "/schedules/{}", changes, str(schedule_id), missing=MISSING)
+    return msgspec.convert(response.json(), ScheduleEntry)
 
 
 def pause_schedule(api: AdminApiClient, schedule_id: UUID) -> ScheduleEntry:

@@ -76,6 +76,7 @@ def show(job_id: JobId, tenant: TenantOption = None, as_json: JsonOption = False
         ("Asked for", job.created_at),
         ("Started", job.started_at),
         ("Ended", job.finished_at),
+        ("Mail", job.notify),
         ("Kept until", job.expires_at),
     ]
     print_result(as_json, job, lambda: print_table(("", ""), rows, empty=""))
@@ -108,6 +109,25 @@ def retry(job_id: JobId, as_json: JsonOption = False) -> None:
     print_result(as_json, job, lambda: print_line("The job waits for its turn again."))
 
 
+@app.command("notify", epilog="Example: mcpist job notify 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10 --when failure")
+def notify(
+    job_id: JobId,
+    when: Annotated[
+        str, typer.Option("--when", metavar="never|failure|always", help="After which ends of it you get a mail.")
+    ] = "always",
+    as_json: JsonOption = False,
+) -> None:
+    """Get a mail when a job of your own ends, at a server where you are signed in that sends mail."""
+
+    def call_api(api: "AdminApiClient") -> "JobEntry":
+        from cli.client.jobs import set_notify
+
+        return set_notify(api, job_id, when)
+
+    job = run_api_command(call_api, needs_tenant=False)
+    print_result(as_json, job, lambda: print_line(_NOTIFY_TEXTS[job.notify]))
+
+
 def _format_tool(job: "JobEntry") -> str:
     return f"{job.module}.{job.tool}" if job.module else "batch"
 
@@ -116,3 +136,10 @@ def _format_progress(job: "JobEntry") -> str:
     if job.progress is None:
         return ""
     return f"{job.progress:g}" if job.total is None else f"{job.progress:g} of {job.total:g}"
+
+
+_NOTIFY_TEXTS = {
+    "never": "You get no mail when the job ends.",
+    "failure": "You get a mail when the job ends without success.",
+    "always": "You get a mail when the job ends.",
+}

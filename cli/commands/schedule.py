@@ -141,6 +141,57 @@ def create(
     _print_schedule(schedule, as_json)
 
 
+@app.command(
+    "update",
+    epilog="Example: mcpist schedule update 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10 --cron '0 8 * * *' --notify failure",
+)
+def update(
+    schedule_id: ScheduleId,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="What it is for.")] = None,
+    cron: Annotated[
+        str | None, typer.Option("--cron", metavar="FIELDS", help="Five fields, such as '30 9 * * MON-FRI'.")
+    ] = None,
+    every: Annotated[
+        int | None, typer.Option("--every", metavar="SECONDS", help="Instead: an interval, from 60.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Another time of a single run: 2026-12-31T09:00.")
+    ] = None,
+    time_zone: Annotated[
+        str | None, typer.Option("--time-zone", metavar="ZONE", help="The IANA time zone, such as Asia/Tokyo.")
+    ] = None,
+    overlap: Annotated[
+        str | None,
+        typer.Option("--overlap", metavar="skip|wait", help="What becomes of a run while the last one still works."),
+    ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option("--notify", metavar="never|failure|always", help="After which runs you get a mail."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change a schedule of your own, at a server where you are signed in. Another call needs a new schedule."""
+    wanted = {
+        "title": title,
+        "cron": cron,
+        "every_seconds": every,
+        "at": at,
+        "time_zone": time_zone,
+        "overlap": overlap,
+        "notify": notify,
+    }
+    changes = {name: value for name, value in wanted.items() if value is not None}
+    if not changes:
+        raise Invalid("say what to change, such as --title or --cron: see mcpist schedule update --help")
+
+    def call_api(api: "AdminApiClient") -> "ScheduleEntry":
+        from cli.client.schedules import change_schedule
+
+        return change_schedule(api, schedule_id, changes)
+
+    _print_schedule(run_api_command(call_api, needs_tenant=False), as_json)
+
+
 @app.command("pause", epilog="Example: mcpist schedule pause 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10")
 def pause(schedule_id: ScheduleId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Let a schedule rest until `mcpist schedule resume`."""
@@ -201,6 +252,8 @@ def _print_schedule(schedule: "ScheduleEntry", as_json: bool) -> None:
         ("When", _format_rule(schedule)),
         ("State", schedule.state),
         ("Agree at", schedule.consent_url),
+        ("Overlap", schedule.overlap),
+        ("Mail", schedule.notify),
         ("Next run", schedule.next_run_at),
         ("Last run", schedule.last_run_at),
         ("Last job", schedule.last_job_id),

@@ -59,6 +59,7 @@ class AuditEventKind(StrEnum):
     ACCESS_REQUEST_REOPENED = "access_request.reopened"
     JOB_CANCELLED = "job.cancelled"
     JOB_RETRIED = "job.retried"
+    SCHEDULE_CHANGED = "schedule.changed"
     SCHEDULE_PAUSED = "schedule.paused"
     SCHEDULE_RESUMED = "schedule.resumed"
     SCHEDULE_RUN = "schedule.run"

@@ -111,6 +111,7 @@ class McpEndpoint:
     `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
 
     `admit_reserved` is asked for messages of `RESERVED_METHODS` that `admit` refuses; without it they are refused.
+    `count_limited` is called for each message that is refused for its caller's limit.
 
     `turns` shares this process out among tenants.
 
@@ -135,6 +136,7 @@ class McpEndpoint:
         instructions: BuildInstructions | None = None,
         admit: Admit,
         admit_reserved: Admit | None = None,
+        count_limited: Callable[[], None] = _do_nothing,
         is_current: IsCurrent = _is_always_current,
         observe: Observe | None = None,
         elicitation: Elicitor | None = None,
@@ -157,6 +159,7 @@ class McpEndpoint:
         self._find_caller = _find_nobody if callers is None else callers.find
         self._admit = admit
         self._admit_reserved = admit_reserved
+        self._count_limited = count_limited
         self._enter = None if turns is None else turns.enter
         self._observe = observe
         self._hosts = AllowedHosts(settings.public_url)
@@ -177,7 +180,7 @@ class McpEndpoint:
         )
         self._tells_sessions = elicitation is not None
         self._streams = streams
-        self._batches = BatchDispatcher(self._dispatcher, settings, admit)
+        self._batches = BatchDispatcher(self._dispatcher, settings, self._admit_member)
         self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
 
@@ -215,7 +218,11 @@ class McpEndpoint:
                 request.headers, request.accepts, request.url_exposure = head.headers, head.accepts, head.url_exposure
                 caller = self._find_caller(head.caller_key) or await self._verify(request)
             request.caller = caller
-            request.release = self._admit(caller)
+            try:
+                request.release = self._admit(caller)
+            except LimitReached as error:
+                await self._answer_reserved(request, caller, error)
+                return
             turn: AnyTurn = FREE_TURN
             try:
                 content = take_body(direct, self._max_body)
@@ -243,8 +250,6 @@ class McpEndpoint:
             pass
         except HttpRefusal as refusal:
             await self._refuse(request, refusal)
-        except LimitReached as error:
-            await self._answer_reserved(request, error)
         except MCPistError as error:
             await self._refuse(request, _to_refusal(error, self._settings.resource_metadata))
         except Exception as error:  # noqa: BLE001 - the server would log and show its text
@@ -257,28 +262,35 @@ class McpEndpoint:
                 request.seconds = time.perf_counter() - started_at
                 self._observe(request)
 
-    async def _answer_reserved(self, request: TransportContext, error: LimitReached) -> None:
-        """Answer a message of `RESERVED_METHODS` whose caller has no place left, by the caller's reserve; refuse
-        another, and what was refused for another reason."""
+    async def _answer_reserved(self, request: TransportContext, caller: Caller, error: LimitReached) -> None:
+        """Answer a message of `RESERVED_METHODS` whose caller has no place left, by the caller's reserve.
+
+        Raises:
+            LimitReached: it is another message, or the reserve has no place left.
+        """
+        message = None if self._admit_reserved is None else await self._read_reserved(request)
         try:
-            caller = request.caller
-            if caller is None or self._admit_reserved is None or request.turn is not FREE_TURN:
-                raise error
-            message = await self._read_reserved(request)
-            if message is None:
+            if message is None or self._admit_reserved is None:
                 raise error
             release = self._admit_reserved(caller)
-            try:
-                answer = await self._answer_message(message, request)
-            finally:
-                release()
-            request.rpc_answer = answer
-            if (sending := _send(request, answer)) is not None:
-                await sending
-        except ClientDisconnected:
-            pass
-        except MCPistError as failure:
-            await self._refuse(request, _to_refusal(failure, self._settings.resource_metadata))
+        except LimitReached:
+            self._count_limited()
+            raise
+        try:
+            answer = await self._answer_message(message, request)
+        finally:
+            release()
+        request.rpc_answer = answer
+        if (sending := _send(request, answer)) is not None:
+            await sending
+
+    def _admit_member(self, caller: Caller) -> Callable[[], None]:
+        """Admit a message of a batch beside its first."""
+        try:
+            return self._admit(caller)
+        except LimitReached:
+            self._count_limited()
+            raise
 
     async def _read_reserved(self, request: TransportContext) -> JsonRpcMessage | None:
         """Read a message that has its place in the reserve; None where it is another one, or not there at once."""

@@ -22,7 +22,7 @@ from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
 from gateway.tasks.idempotency import compute_idempotency_key, has_idempotency_key
 from gateway.tasks.own_jobs import UNREADABLE, OwnJobs, get_client
-from gateway.tasks.stored_call import StoredAnswer, StoredCall, encode_call
+from gateway.tasks.stored_call import StoredAnswer, StoredCall, encode_call, is_same_call
 from gateway.tasks.task_form import describe_waiting
 from jobs.job import MANDATE_LIFETIME, MAX_TITLE, Job, JobState, NewJob, ToolNames
 from jobs.queue import JobQueue
@@ -257,7 +257,7 @@ class JobStarter:
 
     async def _enqueue(self, new: NewJob, mandate: Mandate) -> Job:
         try:
-            job = await self._queue.enqueue(new)
+            job = await self._queue.enqueue(new, is_same_call)
         except BaseException:
             # Nobody was told of the job. Where it was added none the less, it ends without its mandate.
             await self._end_mandate(mandate)

@@ -33,7 +33,7 @@ from gateway.tasks.own_jobs import parse_id
 from gateway.tasks.stored_call import StoredCall, ToolNames, decode_call, encode_call
 from gateway.tool_runner import NO_SUCH_TOOL
 from jobs.job import Notify
-from jobs.schedule_times import ScheduleRule, parse_rule
+from jobs.schedule_times import ScheduleRule, parse_rule, parse_time
 from jobs.schedules import NewSchedule, Overlap, Schedule, Schedules, ScheduleState
 from modules.kit import ToolError
 
@@ -283,10 +283,7 @@ def _build_arguments(wanted: WantedSchedule) -> dict[str, Any]:
 
 
 def _parse_rule(wanted: WantedSchedule, now: datetime) -> ScheduleRule:
-    try:
-        at = datetime.fromisoformat(wanted.at) if wanted.at else None
-    except ValueError:
-        raise Invalid("at is no time such as 2026-12-31T09:00") from None
+    at = parse_time(wanted.at)
     return parse_rule(cron=wanted.cron, every_seconds=wanted.every_seconds, at=at, time_zone=wanted.time_zone, now=now)
 
 

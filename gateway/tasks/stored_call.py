@@ -61,6 +61,18 @@ def decode_call(stored: bytes) -> StoredCall:
     return _decode_call(stored)
 
 
+def is_same_call(stored: bytes, asked: bytes) -> bool:
+    """Check whether a job was made by the call `asked`. Answers that its task was given since count for nothing."""
+    if stored == asked:
+        return True
+    try:
+        before, now = decode_call(stored), decode_call(asked)
+    except msgspec.DecodeError:
+        return False
+    responses = {key: before.responses[key] for key in now.responses if key in before.responses}
+    return encode_call(msgspec.structs.replace(before, responses=responses)) == encode_call(now)
+
+
 def encode_answer(tools: ToolNames, result: Result, questions: Sequence[AskedQuestion] = ()) -> bytes:
     """Encode the answer of a call for the queue."""
     return orjson.dumps({"tools": tools, "result": result, "questions": list(questions)})

@@ -22,7 +22,6 @@ from core.concurrency.rate_limits import CallerLimits
 from core.concurrency.replicated_limits import ReplicatedCallerLimits
 from core.config.settings import Settings
 from core.db import Database
-from core.errors import LimitReached
 from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
 from core.http_server.asgi import PathDispatcher
@@ -289,8 +288,9 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         _build_mcp_settings(dependencies.settings),
         server_version=version("mcpist"),
         instructions=meta_tools.get_instructions,
-        admit=_build_admission(limits, metrics),
-        admit_reserved=_build_admission(CallerLimits(*RESERVE, clock=time.monotonic), metrics),
+        admit=_build_admission(limits),
+        admit_reserved=_build_admission(CallerLimits(*RESERVE, clock=time.monotonic)),
+        count_limited=_count_limited_callers(metrics),
         is_current=authenticate.is_current,
         observe=observers.on_http_answer,
         elicitation=elicitor,
@@ -409,17 +409,13 @@ def _create_turns(settings: Settings, metrics: Metrics) -> FairQueue:
     return turns
 
 
-def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
+def _build_admission(limits: CallerLimits) -> Callable[[Caller], Release]:
+    return lambda caller: limits.enter(caller.limits_key)
+
+
+def _count_limited_callers(metrics: Metrics) -> Callable[[], None]:
     metrics.begin_at_zero("limited", ("caller",))
-
-    def admit(caller: Caller) -> Release:
-        try:
-            return limits.enter(caller.limits_key)
-        except LimitReached:
-            metrics.count_limited("caller")
-            raise
-
-    return admit
+    return lambda: metrics.count_limited("caller")
 
 
 def _build_health_checks(dependencies: _GatewayDependencies) -> dict[str, Check]:

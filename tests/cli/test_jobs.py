@@ -37,3 +37,6 @@ def test_jobs_are_listed_with_their_person(both: Both) -> None:
     assert ADMIN in next(line for line in table.splitlines() if job_id in line)
     assert ADMIN in both.there.run("job", "show", job_id, MCPIST_SERVER=both.url).out
     assert job_id in str(both.at_the_server("job", "list", "--own").json())
+    ended = both.at_the_server("job", "notify", job_id)
+    assert (ended.code, "ended already" in ended.err or ended.code == 0) in ((5, True), (0, True)), ended.err
+    assert both.at_the_server("job", "notify", job_id, "--when", "sometimes").code == 2

@@ -31,6 +31,18 @@ def test_a_schedule_from_its_making_to_its_end(both: Both) -> None:
     (seen,) = both.locally("schedule", "list").json()
     assert (own["title"], seen["title"], seen["id"], seen["consent_url"]) == ("毎朝", "", schedule_id, None)
     assert "30 9 * * MON-FRI" in both.here.run("schedule", "list", *HERE).out
+    changed = both.at_the_server(
+        "schedule", "update", schedule_id, "--title", "毎晩", "--every", "600", "--notify", "always"
+    )
+    assert [changed.json()[name] for name in ("title", "cron", "every_seconds", "notify")] == [
+        "毎晩",
+        "",
+        600,
+        "always",
+    ]
+    for arguments, code in (((), 2), (("--cron", "bad"), 2)):
+        assert both.at_the_server("schedule", "update", schedule_id, *arguments).code == code
+    assert both.here.run("schedule", "update", schedule_id, "--title", "x", "--json").code != 0
     assert both.locally("schedule", "pause", schedule_id).json()["next_run_at"] is None
     assert both.at_the_server("schedule", "resume", schedule_id).json()["next_run_at"] is not None
     early = both.at_the_server("schedule", "run", schedule_id)

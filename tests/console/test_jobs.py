@@ -131,3 +131,21 @@ async def test_every_reason_has_words(language: str) -> None:
     texts = (console.SOURCES / "src" / "messages" / language / "jobs.ts").read_text("utf-8")
     missing = [error.value for error in JobError if error and f"    {error}: {{" not in texts]
     assert not missing, "say in words why such a job has no result, and what to do"
+
+
+async def test_a_mail_at_the_end_is_asked_for_and_a_token_has_its_name(app: ConsoleApp) -> None:
+    person = await app.product.person(app.admin.tenant, "mails@acme.test", allow=["*"])
+    job_id = await start_job(app, person)
+    page = await app.open(person, f"/jobs?id={job_id}")
+    panel = page.get_by_role("dialog")
+    async with app.product.database.admin_connection() as admin:
+        name = await admin.fetchval(
+            "SELECT t.name FROM auth.api_tokens t JOIN jobs.jobs j ON j.client = t.id WHERE j.id = $1", job_id
+        )
+    await expect(panel).to_contain_text(f"Asked by{name}")
+    await panel.get_by_role("button", name="Mail at the end").click()
+    await page.get_by_role("option", name="Always").click()
+    await expect(panel.get_by_role("button", name="Mail at the end")).to_contain_text("Always")
+    await page.reload()
+    await expect(panel.get_by_role("button", name="Mail at the end")).to_contain_text("Always")
+    await app.look(page, "job-mail")

@@ -75,6 +75,56 @@ async def test_a_schedule_is_agreed_to_paused_run_and_deleted(app: ConsoleApp) -
     await page.get_by_text("No schedules").wait_for()
 
 
+@in_every_view
+async def test_the_forms_in_every_view(app: ConsoleApp, view: str) -> None:
+    person = await app.product.person(app.admin.tenant, f"plans-{view}@acme.test", allow=["*"])
+    schedule_id = await add_schedule(app, person)
+    page = await app.open(person, "/jobs?view=schedules&dialog=create", **VIEWS[view])
+    form = page.get_by_role("dialog")
+    await form.get_by_role("combobox").first.fill("read_graph")
+    await page.get_by_role("option").filter(has_text="knowledge_graph.read_graph").click()
+    await form.locator("code").filter(has_text="knowledge_graph.read_graph").wait_for()
+    await app.look(page, f"schedule-create-{view}")
+    await page.goto(f"{app.identity.url}/console/jobs?view=schedules&id={schedule_id}&dialog=edit")
+    await page.get_by_role("dialog").locator("input[name=cron]").wait_for()
+    await app.look(page, f"schedule-edit-{view}")
+
+
+async def test_a_schedule_is_made_and_changed_in_the_console(app: ConsoleApp) -> None:
+    person = await app.product.person(app.admin.tenant, "makes-plans@acme.test", allow=["*"])
+    page = await app.open(person, "/jobs?view=schedules")
+    await page.get_by_role("button", name="New schedule").first.click()
+    form = page.get_by_role("dialog", name="New schedule")
+    await form.get_by_role("textbox", name="Name").fill("Ada's mornings")
+    await form.get_by_role("textbox", name="Cron expression").fill("30 9 * * MON-FRI")
+    await form.get_by_role("button", name="New schedule").click()
+    await form.get_by_text("Choose a tool first.").wait_for()
+    await form.get_by_role("combobox").first.fill("read_graph")
+    await page.get_by_role("option").filter(has_text="knowledge_graph.read_graph").click()
+    await form.locator("code").filter(has_text="knowledge_graph.read_graph").wait_for()
+    await form.get_by_role("textbox", name="Cron expression").fill("bad")
+    await form.get_by_role("button", name="New schedule").click()
+    await form.get_by_text("cron has five fields").wait_for()
+    await form.get_by_role("textbox", name="Cron expression").fill("30 9 * * MON-FRI")
+    await form.get_by_role("button", name="New schedule").click()
+    panel = page.get_by_role("dialog", name="Ada's mornings")
+    await panel.get_by_role("link", name="Agree on your account page").wait_for()
+    await panel.get_by_role("button", name="Edit").click()
+    form = page.get_by_role("dialog", name="Edit Ada's mornings")
+    await app.look(page, "schedule-edit")
+    await form.get_by_role("textbox", name="Name").fill("Ada's hours")
+    await form.get_by_role("button", name="When").click()
+    await page.get_by_role("option", name="At an interval").click()
+    await form.get_by_role("textbox", name="Interval").fill("2")
+    await form.get_by_role("button", name="Mail at the end").click()
+    await page.get_by_role("option", name="If it fails").click()
+    await form.get_by_role("button", name="Save").click()
+    panel = page.get_by_role("dialog", name="Ada's hours")
+    await expect(panel).to_contain_text("Every 2 days")
+    await expect(panel).to_contain_text("If it fails")
+    await expect(_rows(page)).to_contain_text("Ada's hours")
+
+
 async def test_the_next_run_is_in_the_time_zone_of_whoever_looks(app: ConsoleApp) -> None:
     """The rule's zone is its own; the last run leads to its job."""
     person = await app.add_admin("zones@acme.test")

@@ -30,6 +30,8 @@ CHANGES: Mapping[str, str] = {
     "pages/identity/ClientTrust.tsx PUT deployment/client-trust": EDIT,
     "pages/identity/ProviderForm.tsx PUT deployment/identity-providers/{identity_provider_id}": SECRET,
     "pages/identity/ProviderPanel.tsx DELETE deployment/identity-providers/{identity_provider_id}": "typed",
+    "pages/jobs/EditSchedule.tsx PATCH schedules/{schedule_id}": EDIT,
+    "pages/jobs/NotifyField.tsx PATCH jobs/{job_id}": SHOWN,
     "pages/jobs/ScheduleActions.tsx DELETE schedules/{schedule_id}": "typed",
     "pages/logs/RetentionDialog.tsx DELETE deployment/audit-retention": "typed",
     "pages/logs/RetentionDialog.tsx PUT deployment/audit-retention": "typed",

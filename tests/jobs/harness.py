@@ -158,6 +158,12 @@ def new_job(tenant: MadeTenant, user: int = 0, **given: Any) -> NewJob:
     return NewJob(tenant_id=tenant.id, user_id=tenant.users[user], **(values | given))
 
 
+async def settle(worker: JobWorker) -> None:
+    """Wait until every job that runs here has ended."""
+    if worker._tasks:
+        await asyncio.wait(worker._tasks, timeout=10)
+
+
 @contextlib.asynccontextmanager
 async def open_plant(database: ScratchDatabase) -> AsyncIterator[Plant]:
     async with database.admin_connection() as admin:
@@ -181,4 +187,4 @@ async def open_plant(database: ScratchDatabase) -> AsyncIterator[Plant]:
         await asyncio.wait([listening])
 
 
-__all__ = ["Clock", "Ledger", "Plant", "WorkerLimits", "WorkerTiming", "new_job", "open_plant"]
+__all__ = ["Clock", "Ledger", "Plant", "WorkerLimits", "WorkerTiming", "new_job", "open_plant", "settle"]

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.job import JobState
-from tests.jobs.harness import Plant
-from tests.jobs.test_worker import settle
+from tests.jobs.harness import Plant, settle
 from tests.support.eventually import within
 from tests.support.postgres import MadeTenant, ScratchDatabase
 

@@ -8,8 +8,7 @@ import pytest
 from jobs.handler import JobOutcome
 from jobs.job import JobState
 from jobs.job_run import MAX_PAUSE
-from tests.jobs.harness import Plant
-from tests.jobs.test_worker import settle
+from tests.jobs.harness import Plant, settle
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
 MakeTenant = Callable[..., Awaitable[MadeTenant]]

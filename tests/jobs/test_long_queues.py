@@ -12,8 +12,7 @@ import pytest
 
 from core.db import Database
 from jobs.worker_store import CLAIM, LOOK, PRUNE, REGISTER, WorkerStore, load_queue_figures
-from tests.jobs.harness import Plant, WorkerLimits
-from tests.jobs.test_worker import settle
+from tests.jobs.harness import Plant, WorkerLimits, settle
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
 MakeTenant = Callable[..., Awaitable[MadeTenant]]

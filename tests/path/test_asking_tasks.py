@@ -10,6 +10,7 @@ import pytest
 from broker.interface import CredentialRefusal, RefusalReason
 from gateway.tasks import job_starter
 from gateway.tasks.core_tasks import ASKED_ELSEWHERE
+from gateway.tasks.idempotency import IDEMPOTENCY_META
 from gateway.tasks.task_form import NO_SUCH_TASK
 from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of, open_task_app
 from tests.path.test_leaving_jobs import states
@@ -119,6 +120,31 @@ async def test_wrong_answers_are_told_and_late_ones_change_nothing(app: TaskApp)
         assert (await get(app, task_id))["result"]["structuredContent"]["made"] == "confirmed"
     async with app.product.database.admin_connection() as admin:
         assert await admin.fetchval("SELECT attempt FROM jobs.jobs") == 2, "it was run once with the answer"
+    assert await live_mandates(app) == 0
+
+
+async def test_the_key_of_a_call_finds_its_job_after_the_answer(app: TaskApp) -> None:
+    """Also where another client of the person's has answered; another call with the key is still refused."""
+    keyed = call_of("ask") | {"_meta": ABLE["_meta"] | {IDEMPOTENCY_META: "k"}}
+
+    async def repeat(params: dict[str, Any]) -> Answer:
+        return await app.other.post(app.ada.token, "tools/call", params, revision=MODERN)
+
+    async with app.worker():
+        task_id = (await repeat(keyed)).result["taskId"]
+
+        async def asks() -> bool:
+            return (await get(app, task_id))["status"] == "input_required"
+
+        await within(5, asks)
+        assert (await repeat(keyed)).result["taskId"] == task_id
+        (key,) = (await get(app, task_id))["inputRequests"]
+        await send(app, "tasks/update", taskId=task_id, inputResponses={key: YES})
+        assert (await ended(app, task_id))["result"]["structuredContent"]["made"] == "confirmed"
+        assert (await repeat(keyed)).result["taskId"] == task_id
+        other = await repeat(keyed | {"arguments": call_of("watch")["arguments"]})
+    assert "idempotency key" in str(other.message)
+    assert len(await states(app)) == 1
     assert await live_mandates(app) == 0
 
 

@@ -79,9 +79,11 @@ async def test_work_is_ended_and_looked_after_when_all_places_are_taken(
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
         headers = headers_for(NEWEST, "notifications/cancelled") | bearer(token)
         assert (await node.send(orjson.dumps(cancelled), headers)).status == 202
+        assert 'mcpist_limited_total{limit="caller"} 0.0' in node.metrics(), "what its reserve answers is not refused"
         for method in ("ping", "tasks/list", "tasks/result", "tools/list"):
             params = made_up if method == "tasks/result" else {}
             assert (await node.post(token, method, params)).status == 429
+        assert 'mcpist_limited_total{limit="caller"} 4.0' in node.metrics()
         hidden = {"name": "call", "arguments": {"note": "tasks/get tasks/cancel notifications/cancelled"}}
         assert (await node.post(token, "tools/call", hidden)).status == 429
         large = made_up | {"more": "x" * 4096}

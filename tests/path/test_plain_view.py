@@ -127,6 +127,19 @@ async def test_the_audit_log_is_that_of_calls(node: Node, product: Product, peop
 
 
 @on_shared_product
+async def test_each_form_leads_to_metadata_of_the_one_resource(node: Node) -> None:
+    """RFC 9728: below each path, and where the challenge says; one identifier, so a token is good for all forms."""
+    origin, root = "http://127.0.0.1:8080", "/.well-known/oauth-protected-resource/mcp"
+    for form in ("", "?view=plain&modules=lab", "/plain", "/plain/lab,github", "/both/lab", "/meta"):
+        refused = await node.post(None, "ping", url=f"/mcp{form}")
+        assert refused.status == 401
+        assert f'resource_metadata="{origin}{root}"' in refused.header("www-authenticate")
+        async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
+            found = await http.get(f"{root}{form}")
+        assert (found.status_code, found.json()["resource"]) == (200, f"{origin}/mcp")
+
+
+@on_shared_product
 @pytest.mark.parametrize(
     ("url", "status", "text"),
     [

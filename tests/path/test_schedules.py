@@ -205,7 +205,7 @@ async def test_a_batch_runs_at_times(app: TaskApp) -> None:
     [
         ((STEPS[0], STEPS[1] | {"params": {"colour": "red"}}), "what"),
         ((STEPS[0], STEPS[1] | {"tool_name": "no_such_tool"}), NO_SUCH_TOOL),
-        ((STEPS[1],), "nothing ran"),
+        ((STEPS[1],), "the batch cannot run:"),
         (({"id": "a", "module": "jobs", "tool_name": "list_jobs", "params": {}},), NOT_SCHEDULED),
         (("nonsense",), "commands"),
     ],

@@ -137,6 +137,70 @@ async def test_each_person_has_their_own_and_administrators_no_contents(desk: De
     assert [one["title"] for one in (await desk.ask(desk.app.ada, "GET")).json()["items"]] == ["秘密 2", "秘密 0"]
 
 
+async def test_its_person_changes_all_but_its_call(desk: Desk) -> None:
+    made = await desk.create()
+    await agree(desk.app, desk.app.ada)
+    path = f"/{made['id']}"
+    changes = {"title": "朝", "cron": "0  8 * * *", "time_zone": "Asia/Tokyo", "overlap": "wait", "notify": "failure"}
+    changed = (await desk.ask(desk.app.ada, "PATCH", path, json=changes)).json()
+    shown = {name: changed[name] for name in (*changes, "every_seconds", "state")}
+    assert shown == changes | {"cron": "0 8 * * *", "every_seconds": None, "state": "active"}
+    assert changed["next_run_at"].endswith("T23:00:00Z")
+    zone = (await desk.ask(desk.app.ada, "PATCH", path, json={"time_zone": "UTC"})).json()
+    assert (zone["cron"], zone["next_run_at"][-9:]) == ("0 8 * * *", "08:00:00Z")
+    assert (await desk.ask(desk.app.ada, "PATCH", path, json={"title": "朝"})).json() == zone
+    boss = await desk.admin()
+    for stranger in (desk.app.bob, desk.app.eve, boss):
+        for named in (path, f"/{uuid4()}"):
+            assert (await desk.ask(stranger, "PATCH", named, json={"title": "x"})).status_code == 404
+    reader = await desk.app.product.with_token(desk.app.ada, read_only=True)
+    assert (await desk.ask(reader, "PATCH", path, json={"title": "x"})).status_code == 403
+    wrong: tuple[dict[str, Any], ...] = (
+        {"params": {"what": "机"}},
+        {"title": "a\nb"},
+        {"cron": "bad"},
+        {"cron": "* * * * *", "every_seconds": 60},
+        {"every_seconds": 59},
+        {"at": "2126-01-01T00:00"},
+        {"at": f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%dT%H:%M}"},
+        {"time_zone": "Mars"},
+        {"notify": "sometimes"},
+    )
+    for body in wrong:
+        answer = await desk.ask(desk.app.ada, "PATCH", path, json=body)
+        assert answer.status_code in (400, 422), (body, answer.text)
+    assert await desk.show(made) == zone
+    paused = (await desk.ask(desk.app.ada, "POST", f"{path}/pause")).json()
+    rested = (await desk.ask(desk.app.ada, "PATCH", path, json={"every_seconds": 7200})).json()
+    assert (paused["state"], rested["state"], rested["next_run_at"]) == ("paused", "paused", None)
+    resumed = (await desk.ask(desk.app.ada, "POST", f"{path}/resumption")).json()
+    assert datetime.fromisoformat(resumed["next_run_at"]) > datetime.now(UTC) + timedelta(minutes=118)
+    events = await desk.app.product.events(desk.app.ada.tenant, AuditEventKind.SCHEDULE_CHANGED)
+    assert [(event.detail or {})["changed"] for event in events] == ["title rule overlap notify", "rule", "rule"]
+    assert {(event.detail or {})["schedule"] for event in events} == {made["id"]}
+    async with desk.app.product.database.admin_connection() as admin:
+        assert [*await admin.fetchrow("SELECT title, ended_at FROM auth.mandates")] == ["朝", None]
+    await desk.ask(desk.app.ada, "DELETE", path)
+    assert (await desk.ask(desk.app.ada, "PATCH", path, json={"title": "x"})).status_code == 404
+
+
+async def test_a_single_run_is_moved_within_its_permission(desk: Desk) -> None:
+    at = (datetime.now(UTC) + timedelta(days=2)).replace(second=0, microsecond=0)
+    made = await desk.create(every_seconds=None, at=f"{at:%Y-%m-%dT%H:%M}")
+    path = f"/{made['id']}"
+    later = at + timedelta(days=6)
+    moved = await desk.ask(desk.app.ada, "PATCH", path, json={"at": f"{later:%Y-%m-%dT%H:%M}"})
+    assert datetime.fromisoformat(moved.json()["next_run_at"]) == later
+    latest = await desk.ask(desk.app.ada, "PATCH", path, json={"at": f"{at + timedelta(days=7):%Y-%m-%dT%H:%M}"})
+    assert (latest.status_code, "permission" in latest.json()["detail"]) == (409, True)
+    for body in ({"every_seconds": 60}, {"time_zone": "Asia/Tokyo"}):
+        assert (await desk.ask(desk.app.ada, "PATCH", path, json=body)).status_code == 400
+    async with desk.app.product.database.admin_connection() as admin:
+        await admin.execute("UPDATE jobs.schedules SET state = 'ended', next_run_at = NULL, end_reason = 'completed'")
+    ended = await desk.ask(desk.app.ada, "PATCH", path, json={"title": "x"})
+    assert (ended.status_code, ended.json()["detail"]) == (409, "this schedule is ended")
+
+
 async def test_it_is_as_checked_as_the_tool(desk: Desk) -> None:
     nobody = await desk.app.product.person(desk.app.ada.tenant, "nobody@acme.test")
     for changes in ({}, {"tool": "no_such_tool"}):
@@ -187,7 +251,7 @@ async def test_a_batch_is_scheduled(desk: Desk) -> None:
     made = await desk.create(**steps)
     assert (made["kind"], made["module"], made["tool"]) == ("batch", "", "")
     wrong = await desk.ask(desk.app.ada, "POST", json=HOURLY | steps | {"commands": [STEPS[1]]})
-    assert (wrong.status_code, "nothing ran" in wrong.json()["detail"]) == (400, True)
+    assert (wrong.status_code, "the batch cannot run" in wrong.json()["detail"]) == (400, True)
 
 
 def next_change(forward: bool) -> datetime:

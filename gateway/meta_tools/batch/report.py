@@ -94,14 +94,14 @@ def report_plan(plan: Plan) -> BatchReport:
     return BatchReport({"steps": steps}, "\n".join(["valid, nothing ran; in waves:", *lines]), is_error=False)
 
 
-def report_problems(problems: list[BatchProblem]) -> BatchReport:
-    """Report why nothing ran: the first problems, and the number of the others."""
+def report_problems(problems: list[BatchProblem], head: str = "nothing ran:") -> BatchReport:
+    """Report why nothing ran, or what `head` says: the first problems, and the number of the others."""
     listed = problems[:_MAX_PROBLEMS]
     omitted = len(problems) - len(listed)
     entries = [{"line": problem.position.number, "error": make_printable(problem.error)} for problem in listed]
     lines = [f"{problem.position}: {_join_lines(problem.error)}" for problem in listed]
     tail = [f"and {omitted} more problems"] if omitted else []
-    return BatchReport({"problems": entries}, "\n".join(["nothing ran:", *lines, *tail]), is_error=True)
+    return BatchReport({"problems": entries}, "\n".join([head, *lines, *tail]), is_error=True)
 
 
 def _render_step(outcome: StepOutcome) -> dict[str, Any]:

@@ -21,6 +21,17 @@ export function setTimeZone(name: string | undefined): void {
   zone = name
 }
 
+/** The zone in which times are shown. */
+export function getTimeZone(): string {
+  return zone ?? getBrowserTimeZone()
+}
+
+/** What a clock in a zone shows, as a field for date and time has it: `2026-12-31T09:00`. */
+export function formatWallClock(time: string, timeZone: string): string {
+  const shown = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short', timeZone }).format(new Date(time))
+  return shown.replace(' ', 'T')
+}
+
 export function getBrowserTimeZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }

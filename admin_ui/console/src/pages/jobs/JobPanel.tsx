@@ -10,11 +10,13 @@ import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { ExactTime } from '../../components/Time.tsx'
 import { useFormat, useMessages } from '../../messages/index.tsx'
+import { AskedBy } from './AskedBy.tsx'
 import { JobActions } from './JobActions.tsx'
 import { JobBadge } from './JobBadge.tsx'
 import { JobProgress } from './JobProgress.tsx'
 import styles from './jobs.module.css'
-import { isAsking } from './jobStates.ts'
+import { isAsking, isUnfinished } from './jobStates.ts'
+import { NotifyField } from './NotifyField.tsx'
 import { jobQuery } from './queries.ts'
 import { useReason } from './useReason.ts'
 import { useToolName } from './useToolName.ts'
@@ -48,12 +50,13 @@ function JobDetail({ job }: { job: SchemaJobView }) {
     <div className={styles.panel}>
       <JobProgress job={job} />
       <Reason job={job} />
-      <Facts facts={useFacts(job)} />
+      <Facts facts={useFacts(job, isOwn && isUnfinished(job))} />
       {job.state === 'succeeded' && (
         <Section title={jobs.result}>
           <p>{isOwn ? jobs.resultOfOwn : jobs.resultOfOther}</p>
         </Section>
       )}
+      {isOwn && isUnfinished(job) && <NotifyField job={job} />}
       <CopyField label={jobs.id} value={job.id} />
       {job.schedule_id && (
         <p>
@@ -74,7 +77,7 @@ function JobDetail({ job }: { job: SchemaJobView }) {
   )
 }
 
-function useFacts(job: SchemaJobView): [string, ReactNode][] {
+function useFacts(job: SchemaJobView, isChangeable: boolean): [string, ReactNode][] {
   const { jobs } = useMessages()
   const format = useFormat()
   const counted = job.progress !== null && job.total !== null
@@ -85,7 +88,8 @@ function useFacts(job: SchemaJobView): [string, ReactNode][] {
     [jobs.batch, !job.module && !job.schedule_id && job.title],
     [jobs.columns.progress, counted && jobs.progressOf(format.number(job.progress!), format.number(job.total!))],
     [jobs.message, job.state !== 'running' && job.message],
-    [jobs.client, job.client],
+    [jobs.client, job.client && <AskedBy key="client" client={job.client} />],
+    [jobs.notify, !isChangeable && job.notify !== 'never' && jobs.notifies[job.notify]],
     [jobs.columns.asked, <ExactTime key="asked" at={job.created_at} />],
     [jobs.started, job.started_at ? <ExactTime key="started" at={job.started_at} /> : jobs.notStarted],
     [jobs.columns.ended, job.finished_at && <ExactTime key="ended" at={job.finished_at} />],

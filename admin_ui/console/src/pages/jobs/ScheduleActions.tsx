@@ -9,6 +9,7 @@ import { ProblemNotice, useOnline } from '../../components/States.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
 import { useMessages } from '../../messages/index.tsx'
+import { EditSchedule } from './EditSchedule.tsx'
 import { scheduleOf } from './queries.ts'
 import { jobsRoute } from './route.ts'
 import { isPausable } from './scheduleRules.ts'
@@ -44,6 +45,11 @@ export function ScheduleActions({ schedule, isOwn }: ScheduleActionsProps) {
             {schedules.runNow}
           </Button>
         )}
+        {isOwn && schedule.state !== 'ended' && (
+          <Button isDisabled={!online} onPress={() => open({ dialog: 'edit' })}>
+            {schedules.edit}
+          </Button>
+        )}
         {isPausableNow && (
           <Button {...buttons} onPress={() => (isOwn ? void run(changes.pause) : open({ dialog: 'pause' }))}>
             {schedules.pause}
@@ -58,6 +64,7 @@ export function ScheduleActions({ schedule, isOwn }: ScheduleActionsProps) {
           {schedules.remove}
         </Button>
       </Actions>
+      {dialog === 'edit' && isOwn && schedule.state !== 'ended' && <EditSchedule schedule={schedule} onClose={close} />}
       {dialog === 'pause' && isPausableNow && (
         <ConfirmDestroy
           title={schedules.pauseTitle(name)}

@@ -97,6 +97,7 @@ function useFacts(schedule: SchemaScheduleView): [string, ReactNode][] {
     [columns.last, schedule.last_run_at && <LastRun key="last" schedule={schedule} />],
     [schedules.skipped, schedule.skipped_runs > 0 && format.number(schedule.skipped_runs)],
     [schedules.overlap, schedules.overlaps[schedule.overlap]],
+    [jobs.notify, jobs.notifies[schedule.notify]],
     [columns.made, <ExactTime key="made" at={schedule.created_at} />],
     [schedules.agreed, schedule.consented_at && <ExactTime key="agreed" at={schedule.consented_at} />],
     [

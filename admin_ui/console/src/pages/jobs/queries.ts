@@ -28,3 +28,9 @@ export const ownServicesQuery = queryOptions({
   queryKey: ['tool-modules', 'all'],
   queryFn: () => readAll((query) => read(api.GET('/api/v1/tool-modules', { params: { query } }))),
 })
+
+/** The person's own API tokens, revoked ones too: a job names by its id the one that asked for it. */
+export const ownTokensQuery = queryOptions({
+  queryKey: ['tokens', 'own', 'names'],
+  queryFn: () => readAll((query) => read(api.GET('/api/v1/tokens', { params: { query } }))),
+})

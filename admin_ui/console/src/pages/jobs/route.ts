@@ -6,7 +6,7 @@ import { type Query, readOneOf, readSort, readText, writeSort } from '../../app/
 export const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'unknown'] as const
 export const SCHEDULE_STATES = ['waiting_for_consent', 'active', 'paused', 'ended'] as const
 export const JOB_SORTS = ['created_at'] as const
-const DIALOGS = ['cancel', 'retry', 'pause', 'remove'] as const
+const DIALOGS = ['cancel', 'retry', 'pause', 'remove', 'create', 'edit'] as const
 
 export interface JobsSearch {
   /** Jobs without it. */

@@ -1,4 +1,4 @@
-import { api, read } from '../../../api/client.ts'
+import { forgetAccessToken, getAccessToken } from '../../../api/accessToken.ts'
 import { Problem } from '../../../api/problems.ts'
 
 /** One of the three tools that a model has, with its arguments. */
@@ -16,17 +16,6 @@ export interface ToolAnswer {
 }
 
 export const PROTOCOL_VERSION = '2025-11-25'
-const EARLY_MS = 30_000
-
-/** Access token of this session for /mcp (docs/decisions/0063): in memory only, and gone with the page. */
-let token: { value: string; until: number } | null = null
-
-async function getToken(): Promise<string> {
-  if (token && token.until > Date.now()) return token.value
-  const made = await read(api.POST('/api/v1/sessions/current/access-token', {}))
-  token = { value: made.access_token, until: Date.now() + made.expires_in * 1000 - EARLY_MS }
-  return token.value
-}
 
 /**
  * Call a tool at /mcp as a client does, with a token of this session.
@@ -36,7 +25,7 @@ export async function callTool(call: ToolCall, signal: AbortSignal): Promise<Too
   let response = await send(call, signal)
   let began = performance.now()
   if (response.status === 401) {
-    token = null
+    forgetAccessToken()
     began = performance.now()
     response = await send(call, signal)
   }
@@ -53,7 +42,7 @@ export async function callTool(call: ToolCall, signal: AbortSignal): Promise<Too
 }
 
 async function send(call: ToolCall, signal: AbortSignal): Promise<Response> {
-  const bearer = await getToken()
+  const bearer = await getAccessToken()
   try {
     return await fetch('/mcp', {
       method: 'POST',
