@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
@@ -71,3 +71,8 @@ class SigningVerifier:
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """See :class:`broker.interface.Verifier`."""
         return self._signer.add_pass(await self._verifier.verify(token))
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        """See :class:`broker.interface.Verifier`."""
+        verdicts = await self._verifier.verify_again(tenant_id, tokens)
+        return [None if verdict is None else self._signer.add_pass(verdict) for verdict in verdicts]

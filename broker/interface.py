@@ -1,6 +1,6 @@
 """Interface of the broker for the gateway. One contract suite runs against every implementation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -194,6 +194,16 @@ class Verifier(Protocol):
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """Check an API token or an access token against what is stored.
+
+        Raises:
+            core.errors.Unavailable: the broker or its database cannot be reached.
+        """
+        ...
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        """Check credentials that were all of this tenant when they were verified, each as :meth:`verify` does, and
+        return them in that order. None: it does not count any more, or cannot be checked among others; :meth:`verify`
+        tells which.
 
         Raises:
             core.errors.Unavailable: the broker or its database cannot be reached.

@@ -1,6 +1,7 @@
 """The broker in the gateway's own process: the same services, called directly."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from broker.interface import (
     CredentialRefusal,
@@ -29,6 +30,9 @@ class LocalBroker:
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         return await self._verifier.verify(token)
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        return await self._verifier.verify_again(tenant_id, tokens)
 
     async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
         return await self._leases.get_connections(subject)

@@ -1,6 +1,6 @@
 """Read roles with what they permit: the input of every authorization decision, on both sides of the broker."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from core.db import Row, UnitOfWork
@@ -8,11 +8,11 @@ from core.permissions import Policy, Role, build_role
 
 RoleById = tuple[UUID, Role]
 
-_ROLES_OF_USER = """SELECT r.id, r.name, r.priority, r.tool_exposure, p.effect, p.permission
+_ROLES_OF_USERS = """SELECT a.user_id, r.id, r.name, r.priority, r.tool_exposure, p.effect, p.permission
     FROM core.role_assignments a
     JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
     LEFT JOIN core.permissions p ON p.tenant_id = a.tenant_id AND p.role_id = a.role_id
-    WHERE a.tenant_id = $1 AND a.user_id = $2"""
+    WHERE a.tenant_id = $1 AND a.user_id = ANY($2::uuid[])"""
 _ENABLED = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
 _ROLES = """SELECT r.id, r.name, r.priority, r.tool_exposure, p.effect, p.permission
     FROM core.roles r
@@ -22,7 +22,15 @@ _ROLES = """SELECT r.id, r.name, r.priority, r.tool_exposure, p.effect, p.permis
 
 async def load_user_roles(work: UnitOfWork, user_id: UUID) -> tuple[RoleById, ...]:
     """Load a user's roles with their ids, the highest priority first."""
-    return _group_permissions(await work.fetch(_ROLES_OF_USER, user_id))
+    return (await load_roles_of_users(work, [user_id]))[user_id]
+
+
+async def load_roles_of_users(work: UnitOfWork, user_ids: Collection[UUID]) -> Mapping[UUID, tuple[RoleById, ...]]:
+    """Load the roles of each of these users as :func:`load_user_roles` does, in one statement."""
+    rows_by_user: dict[UUID, list[Row]] = {user_id: [] for user_id in user_ids}
+    for row in await work.fetch(_ROLES_OF_USERS, list(rows_by_user)):
+        rows_by_user[row["user_id"]].append(row)
+    return {user_id: _group_permissions(rows) for user_id, rows in rows_by_user.items()}
 
 
 async def load_roles(work: UnitOfWork, role_id: UUID | None) -> tuple[RoleById, ...]:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from urllib.parse import unquote_to_bytes
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
@@ -26,12 +27,15 @@ class UriTemplate(msgspec.Struct, frozen=True, eq=False):
     """One template; matching takes linear time."""
 
     text: str
+    _prefix: str
     _pattern: re.Pattern[str]
     _names: tuple[str, ...]
 
     def match(self, uri: str) -> Mapping[str, str] | None:
         """Return the variables of a URI, decoded; None where the template does not describe it, and for what no
         variable may hold: bytes that are no UTF-8, control characters, and the segments ``.`` and ``..``."""
+        if not uri.startswith(self._prefix):
+            return None
         match = self._pattern.fullmatch(uri) if is_short_enough(uri) else None
         if match is None:
             return None
@@ -40,6 +44,14 @@ class UriTemplate(msgspec.Struct, frozen=True, eq=False):
         except ValueError:  # bytes that are no UTF-8
             return None
         return None if any(map(_UNSAFE.search, values)) else dict(zip(self._names, values, strict=True))
+
+    def expand(self, variables: Mapping[str, Any]) -> str:
+        """Return the URI that :meth:`match` reads as these variables. Of several it is always the same one."""
+
+        def quote_variable(part: re.Match[str]) -> str:
+            return quote(str(variables[part[2]]), safe="/" if part[1] else "")
+
+        return _PART.sub(quote_variable, self.text)
 
 
 def is_short_enough(uri: str) -> bool:
@@ -70,4 +82,4 @@ def parse_uri_template(text: str) -> UriTemplate:
     pattern = re.escape(literals[0])
     for is_greedy, literal in zip(greedy, literals[1:], strict=True):
         pattern += (r"([^?#\x00-\x20]+)" if is_greedy else r"([^/?#\x00-\x20]+)") + re.escape(literal)
-    return UriTemplate(text, re.compile(pattern), tuple(names))
+    return UriTemplate(text, literals[0], re.compile(pattern), tuple(names))

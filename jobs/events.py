@@ -82,6 +82,11 @@ class PersonalChanges(Change):
         self._changed.update(dict.fromkeys(self._job_ids or ()))
         self.announce()
 
+    @property
+    def has_changed(self) -> bool:
+        """Check whether one has changed since :meth:`take` was called last."""
+        return bool(self._changed)
+
     def take(self) -> list[UUID]:
         """Take the jobs that have changed since this was called last, in the order of their first change."""
         self.clear()

@@ -36,6 +36,7 @@ from server.operator_context import OperatorContext, open_operator_context_on
 from server.ready import ServerReady
 from server.role_database import get_utc_now
 from server.standalone import open_remote_broker
+from server.stream_memory import find_stream_memory_problem
 from server.wiring.broker import open_broker_runtime
 from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
@@ -252,6 +253,8 @@ async def _serve_gateway(
     workers: Workers | None = None,
 ) -> AsyncGenerator[ServerReady]:
     """Serve a gateway at its port, with the metrics of all workers; at the end all drain at the same time."""
+    if (problem := find_stream_memory_problem(settings)) is not None:
+        log.warning("%s", problem, extra={"event": "streams_exceed_memory"})
     async with contextlib.AsyncExitStack() as stack:
         read_workers = None if workers is None else workers.read_metrics
         await stack.enter_async_context(serve_process_metrics(settings, gateway.metrics, read_workers))

@@ -6,7 +6,7 @@ that others may know are refused within a second everywhere.
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -105,15 +105,36 @@ class AccessTokens:
         Raises:
             core.errors.Unavailable: the keys or the database are away.
         """
+        now = self._clock()
+        claimed = await self._verify_claims(token, now)
+        if isinstance(claimed, CredentialRefusal):
+            return claimed
+        (verdict,) = await self._judge(claimed.tenant_id, [claimed], now)
+        return verdict
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        """See :class:`broker.interface.Verifier`. All of them take one statement."""
+        now = self._clock()
+        asked = [await self._verify_claims(token, now) for token in tokens]
+        claimed = {
+            number: one
+            for number, one in enumerate(asked)
+            if isinstance(one, _VerifiedClaims) and one.tenant_id == tenant_id
+        }
+        verdicts = dict(zip(claimed, await self._judge(tenant_id, list(claimed.values()), now), strict=True))
+        found = map(verdicts.get, range(len(tokens)))
+        return [verdict if isinstance(verdict, Credential) else None for verdict in found]
+
+    async def _verify_claims(self, token: Secret, now: datetime) -> _VerifiedClaims | CredentialRefusal:
+        """Verify what a token says, without a look at its grant."""
         try:
             kid, claims = await self._verify_signature(token.reveal())
-            now = self._clock()
             claimed = self._validate_claims(kid, claims, now)
         except InvalidToken as error:
             return CredentialRefusal(_REASONS.get(error.cause, RefusalReason.UNKNOWN))
         if claimed.expires_at <= now:
             return CredentialRefusal(RefusalReason.EXPIRED, claimed.tenant_id, claimed.user_id, str(claimed.grant_id))
-        return await self._load_credential(claimed, now)
+        return claimed
 
     async def find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
         """Return tenant and grant of one of our tokens, valid or not; None for any other text.
@@ -154,11 +175,20 @@ class AccessTokens:
             kid,
         )
 
-    async def _load_credential(self, claimed: _VerifiedClaims, now: datetime) -> Credential | CredentialRefusal:
-        async with self._database.tenant(claimed.tenant_id) as work:
+    async def _judge(
+        self, tenant_id: UUID, asked: Sequence[_VerifiedClaims], now: datetime
+    ) -> Sequence[Credential | CredentialRefusal]:
+        """Judge tokens of one tenant by what is stored of their grants."""
+        async with self._database.tenant(tenant_id) as work:
             # One statement, so one snapshot: the generation is never newer than what stands beside it.
-            row = await work.fetchrow(_STORED, claimed.grant_id, claimed.kid)
-        if row is not None and not row["trusted"]:
+            rows = await work.fetch(
+                _STORED, [claimed.grant_id for claimed in asked], list({claimed.kid for claimed in asked})
+            )
+        stored = {row["id"]: row for row in rows}
+        return [self._judge_one(claimed, stored.get(claimed.grant_id), now) for claimed in asked]
+
+    def _judge_one(self, claimed: _VerifiedClaims, row: Row | None, now: datetime) -> Credential | CredentialRefusal:
+        if row is not None and claimed.kid not in row["trusted"]:
             self._keys.invalidate()
             return CredentialRefusal(
                 RefusalReason.UNKNOWN
@@ -172,18 +202,18 @@ class AccessTokens:
 
 
 _REASONS = {"signature": RefusalReason.WRONG_SECRET}
-_STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_at, g.revoked_at,
+_STORED = """SELECT g.id, g.user_id, g.client_id, g.client_name, g.scopes, g.expires_at, g.revoked_at,
     u.status AS user_status, u.system_role, t.status AS tenant_status, n.value AS generation,
     c.result_text, c.result_tokens, c.tool_exposure,
     g.session_id IS NOT NULL AND NOT EXISTS (SELECT FROM auth.sessions s WHERE s.tenant_id = g.tenant_id
         AND s.id = g.session_id AND s.ended_at IS NULL) AS session_ended,
-    EXISTS (SELECT FROM auth.signing_keys k WHERE k.kid = $3 AND k.state <> 'distrusted') AS trusted
+    ARRAY(SELECT k.kid FROM auth.signing_keys k WHERE k.kid = ANY($3::text[]) AND k.state <> 'distrusted') AS trusted
     FROM auth.grants g
     JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
     JOIN core.tenants t ON t.tenant_id = g.tenant_id
     JOIN core.generations n ON n.tenant_id = g.tenant_id
     LEFT JOIN auth.clients c ON c.tenant_id = g.tenant_id AND c.id = g.client_id
-    WHERE g.tenant_id = $1 AND g.id = $2"""
+    WHERE g.tenant_id = $1 AND g.id = ANY($2::uuid[])"""
 
 
 def _find_refusal(row: Row, now: datetime) -> RefusalReason | None:

@@ -19,11 +19,14 @@ from broker.rpc.codec import (
     MOST_REQUEST,
     STATUS,
     VERIFY,
+    VERIFY_AGAIN,
     WORKER_EXCHANGE,
     WORKER_VERIFY,
     MalformedMessage,
     decode_lease_request,
     decode_subject_request,
+    decode_subjects_request,
+    encode_credentials,
     encode_result,
 )
 from broker.rpc.mandate_messages import (
@@ -172,6 +175,9 @@ class BrokerApp(RpcApp):
         async def verify(body: bytes) -> bytes:
             return encode_result(await broker.verify(decode_subject_request(body)))
 
+        async def verify_again(body: bytes) -> bytes:
+            return encode_credentials(await broker.verify_again(*decode_subjects_request(body)))
+
         async def get_connections(body: bytes) -> bytes:
             return encode_result(await broker.get_connections(decode_subject_request(body)))
 
@@ -187,6 +193,7 @@ class BrokerApp(RpcApp):
 
         handlers = {
             VERIFY: verify,
+            VERIFY_AGAIN: verify_again,
             STATUS: get_connections,
             EXCHANGE: lease,
             CREATE_MANDATE: create_mandate,

@@ -1,7 +1,7 @@
 """The messages between gateway and broker, as JSON. Here, and nowhere else, a secret becomes text on a wire."""
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -13,13 +13,14 @@ from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
 
 VERIFY = "/v1/verify"
+VERIFY_AGAIN = "/v1/verify-again"
 STATUS = "/v1/status"
 EXCHANGE = "/v2/token-exchange"
 """Its number is raised when a lease gets a field that a gateway must not pass over: one of another version then gets no
 token at all, and the log says why."""
 CREATE_MANDATE = "/v1/mandates/create"
 END_MANDATE = "/v1/mandates/end"
-PATHS = (VERIFY, STATUS, EXCHANGE, CREATE_MANDATE, END_MANDATE)
+PATHS = (VERIFY, VERIFY_AGAIN, STATUS, EXCHANGE, CREATE_MANDATE, END_MANDATE)
 """Served to gateways."""
 
 WORKER_VERIFY = "/v1/worker/verify-mandate"
@@ -29,7 +30,8 @@ WORKER_PATHS = (WORKER_VERIFY, WORKER_EXCHANGE)
 
 MOST_REQUEST = 64 * 1024
 MOST_ANSWER = 256 * 1024
-
+MAX_SUBJECTS = 128
+"""Tokens of one request, and with them the credentials of one answer."""
 
 _Message = TypeVar("_Message")
 
@@ -42,6 +44,13 @@ class SubjectRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Asks for whom a token speaks, or how their modules stand."""
 
     subject_token: str
+
+
+class SubjectsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Asks for whom tokens of one tenant speak."""
+
+    tenant_id: UUID
+    subject_tokens: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_SUBJECTS)]
 
 
 class TokenExchangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -80,12 +89,50 @@ class BrokerResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     refused: CredentialRefusal | None = None
 
 
+class CredentialsResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whom tokens speak for, in the order of the request."""
+
+    credentials: tuple[Credential | None, ...]
+
+
 BrokerResult = Credential | Mapping[str, ModuleConnection] | Lease | NoCredential | Mandate | CredentialRefusal
 
 
 def encode_subject_request(subject: Secret) -> bytes:
     """The body that asks about a token."""
     return msgspec.json.encode(SubjectRequest(subject.reveal()))
+
+
+def encode_subjects_request(tenant_id: UUID, subjects: Sequence[Secret]) -> bytes:
+    """Encode the body that asks about tokens of one tenant."""
+    return msgspec.json.encode(SubjectsRequest(tenant_id, tuple(subject.reveal() for subject in subjects)))
+
+
+def decode_subjects_request(body: bytes) -> tuple[UUID, Sequence[Secret]]:
+    """Decode the tenant and the tokens that are asked about.
+
+    Raises:
+        MalformedMessage: they are none.
+    """
+    request = decode_message(body, SubjectsRequest)
+    return request.tenant_id, [Secret(token) for token in request.subject_tokens]
+
+
+def encode_credentials(credentials: Sequence[Credential | None]) -> bytes:
+    """Encode the answer to a request about several tokens."""
+    return msgspec.json.encode(CredentialsResponse(tuple(credentials)))
+
+
+def decode_credentials(body: bytes, count: int) -> Sequence[Credential | None]:
+    """Decode the answer to a request about `count` tokens.
+
+    Raises:
+        MalformedMessage: it is not one.
+    """
+    credentials = decode_message(body, CredentialsResponse).credentials
+    if len(credentials) != count:
+        raise MalformedMessage
+    return credentials
 
 
 def encode_lease_request(subject: Secret, request: LeaseRequest) -> bytes:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -28,13 +28,16 @@ from broker.rpc.codec import (
     MOST_ANSWER,
     STATUS,
     VERIFY,
+    VERIFY_AGAIN,
     WORKER_EXCHANGE,
     WORKER_VERIFY,
     BrokerResult,
     MalformedMessage,
+    decode_credentials,
     decode_result,
     encode_lease_request,
     encode_subject_request,
+    encode_subjects_request,
 )
 from broker.rpc.mandate_messages import (
     decode_mandate_end,
@@ -189,6 +192,12 @@ class HttpBroker(RpcClient):
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         return await self._call(VERIFY, encode_subject_request(token), Credential)
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        def decode(answer: bytes) -> Sequence[Credential | None]:
+            return decode_credentials(answer, len(tokens))
+
+        return await self.ask(VERIFY_AGAIN, encode_subjects_request(tenant_id, tokens), decode)
 
     async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
         return await self._call(STATUS, encode_subject_request(subject), dict)

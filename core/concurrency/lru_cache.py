@@ -72,6 +72,11 @@ class GenerationCache(Generic[Key, Value]):
             return None
         return entry.value
 
+    def get_outdated(self, key: Key) -> Value | None:
+        """Return the value, current or not; None where there is none."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry.value
+
     def put(self, key: Key, value: Value, tenant_id: UUID, generation: int | None) -> None:
         """Keep a value that was read under `generation`, which was looked up before the value was."""
         self._entries.put(key, _Entry(value, tenant_id, generation))

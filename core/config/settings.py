@@ -353,6 +353,13 @@ class Settings:
         "so 20 MiB for 1000.",
         2000,
     )
+    streams_per_tenant: int = declare_setting(
+        "MCPIST_STREAMS_PER_TENANT",
+        values.make_integer_parser(0, 100_000),
+        "a whole number from 0 to 100000",
+        "Streams that the clients of one tenant may have open at a worker; 0 is three quarters of `MCPIST_STREAMS`.",
+        0,
+    )
     streams_per_credential: int = declare_setting(
         "MCPIST_STREAMS_PER_CREDENTIAL",
         values.make_integer_parser(1, 100_000),

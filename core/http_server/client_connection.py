@@ -174,6 +174,11 @@ class ClientConnection(asyncio.Protocol):
         """Remember a head that its application has checked."""
         self._server.known_heads.remember(head, findings)
 
+    @property
+    def is_writable(self) -> bool:
+        """Check whether the client has taken most of what was written."""
+        return self._writable is None
+
     async def drain(self) -> None:
         """Wait until the client has taken most of what was written, or has disconnected."""
         if self._writable is not None:

@@ -42,6 +42,11 @@ class ExchangeTransport(Protocol):
 
     def write(self, data: bytes) -> None: ...
     def remember(self, head: RequestHead, findings: Any) -> None: ...
+    @property
+    def is_writable(self) -> bool:
+        """Check whether the client has taken most of what was written."""
+        ...
+
     async def drain(self) -> None: ...
     def read_more(self) -> None: ...
     def end_exchange(self, *, keep: bool) -> None: ...
@@ -138,6 +143,18 @@ class HttpExchange:
         )  # fmt: skip
         self._wire.write(head if status in _NO_BODY or self._scope["method"] == "HEAD" else head + body)
         self._finish()
+
+    def send_more(self, body: bytes) -> bool:
+        """Send a further piece of an answer that has begun. False: nothing was sent, because the client does not keep
+        up."""
+        if self._is_gone:
+            return True
+        if not self.started or self.complete:
+            raise InvalidAsgiMessage
+        if not self._wire.is_writable:
+            return False
+        self._wire.write(self._frame_chunk(body, more_body=True))
+        return True
 
     # What the connection tells.
 

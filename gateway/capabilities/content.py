@@ -4,9 +4,20 @@ import base64
 from datetime import UTC
 from typing import Any
 
-from modules.kit import Annotations, AudioBlock, ContentBlock, ImageBlock, ResourceBlock, ResourceContent, TextBlock
+from modules.kit import (
+    Annotations,
+    AudioBlock,
+    ContentBlock,
+    ImageBlock,
+    ResourceBlock,
+    ResourceContent,
+    ResourceLink,
+    TextBlock,
+)
 from modules.kit.untrusted import UNTRUSTED
 
+BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link"})
+_FIELDS = {"mimeType": "mime_type", "blob": "data", "lastModified": "last_modified"}
 UNTRUSTED_META = {"_meta": {"mcpist/untrusted": UNTRUSTED}}
 """Field of what others have written, for clients: models are told only where a text may stand before it."""
 
@@ -42,6 +53,29 @@ def _build_block(block: ContentBlock) -> dict[str, Any]:
             fields = {"title": block.title, "description": block.description, "mimeType": block.mime_type}
             given = {name: value for name, value in fields.items() if value}
             return {"type": "resource_link", "uri": block.uri, "name": block.name, **given}
+
+
+def parse_block(block: dict[str, Any]) -> ContentBlock:
+    """Parse a content block that was built here, without its mark."""
+    fields = _rename_fields(block)
+    match block["type"]:
+        case "text":
+            return TextBlock.model_validate(fields)
+        case "image":
+            return ImageBlock.model_validate(fields)
+        case "audio":
+            return AudioBlock.model_validate(fields)
+        case "resource":
+            return ResourceBlock.model_validate(fields | {"resource": _rename_fields(block["resource"])})
+        case _:
+            return ResourceLink.model_validate(fields)
+
+
+def _rename_fields(built: dict[str, Any]) -> dict[str, Any]:
+    fields = {_FIELDS.get(name, name): value for name, value in built.items() if name != "_meta"}
+    if "annotations" in fields:
+        fields["annotations"] = _rename_fields(fields["annotations"])
+    return fields
 
 
 def build_resource_content(content: ResourceContent, uri: str, mime_type: str) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, cast
 
+import msgspec
+
 from core.caller import Caller
-from core.errors import MCPistError, Unavailable
+from core.errors import LimitReached, MCPistError, Unavailable
 from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
 from core.log_events import describe_error
 from gateway.change_tracker import ChangeTracker
@@ -17,7 +20,7 @@ from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.elicitation import NO_ELICITATION, Elicitor
 from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
 from gateway.mcp.interfaces import IsCurrent, TaskHandlers
-from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
+from gateway.mcp.jsonrpc import INTERNAL_ERROR, LIMIT_REACHED, METHOD_NOT_FOUND, JsonRpcMessage
 from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
 from gateway.mcp.request_context import WAIT_FOR_JOB, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, choose_traceparent
@@ -133,6 +136,10 @@ class Dispatcher:
                     body = renderer.render(method, result)
                 except (ClientDisconnected, ProtocolError):
                     raise
+                except LimitReached as error:
+                    if method == _LISTEN:
+                        return _refuse_stream(error, revision, message, request)
+                    body = renderer.render(method, self._build_failure(error, method, request, stream))
                 except RequestCancelled:
                     return JsonRpcAnswer(202, b"", revision, 0, stream) if stream and stream.started else None
                 except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
@@ -200,6 +207,16 @@ class Dispatcher:
         if isinstance(error, MCPistError):
             return _build_error_result(method, str(error))
         raise _build_internal_error(error, method, request) from None
+
+
+def _refuse_stream(
+    error: LimitReached, revision: Revision, message: JsonRpcMessage, request: TransportContext
+) -> JsonRpcAnswer:
+    """Refuse a stream that is one too many: before it begins, HTTP can say so."""
+    seconds = max(1, math.ceil(error.retry_after))
+    request.extra_headers.append((b"retry-after", b"%d" % seconds))
+    refusal = ProtocolError(LIMIT_REACHED, str(error), {"retryAfterSeconds": seconds})
+    return msgspec.structs.replace(build_error_answer(revision, message.id, refusal), status=error.status)
 
 
 def _get_result_format(revision: Revision, caller: Caller, client_name: str) -> str:

@@ -20,6 +20,8 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+LIMIT_REACHED = -32000
+"""A server's own code: too many streams are open."""
 
 MAX_ID = 256  # bytes; every answer repeats it
 # Building millions of empty lists takes seconds (mostly the garbage collector), in which no other request is served.

@@ -99,6 +99,14 @@ class Channel(Protocol):
         """Verify the caller anew; raises as :data:`gateway.mcp.interfaces.Authenticate` does."""
         ...
 
+    def get_authorization(self) -> str | None:
+        """Return the value of the Authorization header, by which the caller was verified."""
+        ...
+
+    def write_at_once(self, data: bytes) -> bool:
+        """Send events or a comment, if that takes no wait; return whether they were sent."""
+        ...
+
     async def write(self, data: bytes) -> None:
         """Send events, or a comment; whoever writes for long watches whether the client reads."""
         ...

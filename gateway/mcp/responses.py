@@ -24,6 +24,7 @@ class DirectExchange(Protocol):
     def remember(self, findings: Any) -> None: ...
     def take_body(self) -> bytes | None: ...
     def answer(self, status: int, lines: bytes, body: bytes) -> None: ...
+    def send_more(self, body: bytes) -> bool: ...
 
 
 class ResponseWriter(msgspec.Struct, eq=False):
@@ -44,6 +45,10 @@ class ResponseWriter(msgspec.Struct, eq=False):
     async def send_chunk(self, body: bytes, *, last: bool = False) -> None:
         """Send a piece of the body."""
         await self.send({"type": "http.response.body", "body": body, "more_body": not last})
+
+    def send_chunk_at_once(self, body: bytes) -> bool:
+        """Send a piece of a body that has begun, if that takes no wait; return whether it was sent."""
+        return self.direct is not None and self.direct.send_more(body)
 
     def send_whole(
         self, status: int, body: bytes = b"", content_type: bytes = JSON_CONTENT_TYPE, headers: HeaderList = ()

@@ -83,6 +83,10 @@ class EventStream:
         """Send events, or a comment."""
         await self._send(data)
 
+    def write_at_once(self, data: bytes) -> bool:
+        """Send events or a comment, if that takes no wait; return whether they were sent."""
+        return self.started and not self._closed and not self._lock.locked() and self._reply.send_chunk_at_once(data)
+
     async def ping(self) -> None:
         """Send a comment, so that no proxy takes the connection for dead."""
         await self._send(b": keep-alive\n\n")
@@ -136,6 +140,7 @@ class WaitingRequest(Protocol):
     @property
     def receive(self) -> Callable[[], Awaitable[Any]] | None: ...
     def authenticate(self) -> Awaitable[Any]: ...
+    def get_authorization(self) -> str | None: ...
     def leave_place(self) -> None: ...
     def choose_exposure(self, caller: Caller) -> ToolExposure: ...
 
@@ -151,9 +156,17 @@ class StreamChannel(msgspec.Struct, frozen=True, eq=False):
         """Verify the caller anew."""
         return self.transport.authenticate()
 
+    def get_authorization(self) -> str | None:
+        """Return the value of the Authorization header."""
+        return self.transport.get_authorization()
+
     async def write(self, data: bytes) -> None:
         """Send events, or a comment."""
         await self.stream.write(data)
+
+    def write_at_once(self, data: bytes) -> bool:
+        """Send them if that takes no wait; return whether they were sent."""
+        return self.stream.write_at_once(data)
 
     async def receive(self) -> Any:
         """Wait for what the client does next (ASGI)."""

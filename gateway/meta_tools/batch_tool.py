@@ -22,7 +22,7 @@ from gateway.meta_tools.batch.plan import Plan, build_plan
 from gateway.meta_tools.batch.report import BatchReport, report_outcome, report_plan, report_problems
 from gateway.meta_tools.batch.run import StepResult, run_plan
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep
-from gateway.meta_tools.results import TOOL_FAILED, build_error_result, describe_content
+from gateway.meta_tools.results import TOOL_FAILED, build_error_result
 from gateway.results.budget import choose_budget
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
@@ -207,7 +207,8 @@ class BatchTool:
         if outcome.result is None:
             return StepResult(None, outcome.error or TOOL_FAILED, is_error=True, error_object=outcome.error_object)
         if isinstance(outcome.result, ContentResult):
-            return StepResult(None, describe_content(outcome.result), untrusted=outcome.untrusted)
+            text = await self._limiter.describe_content(request, step.module, step.tool_name, outcome.result)
+            return StepResult(None, text, untrusted=outcome.untrusted)
         return StepResult(outcome.result.model_dump(mode="json", by_alias=True), "", untrusted=outcome.untrusted)
 
 

@@ -88,8 +88,8 @@ def _define_call() -> dict[str, Any]:
     return {
         "name": "call",
         "description": _CALL,
+        # No output schema: a tool may answer with content alone, which clients refuse where there is one.
         "inputSchema": _build_object_schema(properties, "module", "tool_name"),
-        "outputSchema": {"type": "object"},
         "annotations": {"readOnlyHint": False, "destructiveHint": True},
         "_meta": _LOAD_AT_ONCE,
     }

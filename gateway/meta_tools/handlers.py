@@ -1,12 +1,14 @@
 """The handlers of tools/list and tools/call: ``(context, params) → result``; they know no HTTP and no revision."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
 from core.caller import Caller
+from core.concurrency.lru_cache import LruCache
 from core.known_clients import LEAST_RESULT_TOKENS
+from core.permissions import Policy
 from core.tool_exposure import META_VIEW, ToolExposure
 from gateway.capabilities.paging import ListPages
 from gateway.client_requests import build_client_request
@@ -21,13 +23,12 @@ from gateway.meta_tools.json_text import InvalidObjectText, parse_object
 from gateway.meta_tools.meta_tool_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
 from gateway.meta_tools.results import (
     TOOL_FAILED,
-    build_content_result,
     build_encoded_result,
     build_error_result,
     build_value_result,
     encode_model,
 )
-from gateway.plain_view.plain_tools import NO_PLAIN_TOOLS, PlainTools
+from gateway.plain_view.plain_tools import MAX_LISTS, NO_PLAIN_TOOLS, PlainToolList, PlainTools
 from gateway.results.budget import choose_budget, explain_invalid_max_tokens
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
@@ -60,6 +61,7 @@ class MetaTools:
     ) -> None:
         self._pages = pages
         self._plain_tools = plain_tools
+        self._plain_lists = LruCache[tuple[Policy, bool, ToolExposure], PlainToolList](MAX_LISTS)
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
@@ -131,20 +133,31 @@ class MetaTools:
             view, request, params, self._runner.record_lookups, self._vendors.describe_connection
         )
 
-    async def _call_plain(self, request: RequestContext, name: str, arguments: dict[str, Any]) -> Result:
-        """Run a plain tool as `call` does.
-
-        Raises:
-            ProtocolError: it does not exist for the caller, or is not listed; the attempt is recorded.
-        """
-        plain = NO_PLAIN_TOOLS
-        if self._plain_tools is not None and request.exposure.has_plain_tools:
-            plain = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
+    def _call_plain(self, request: RequestContext, name: str, arguments: dict[str, Any]) -> Awaitable[Result]:
+        """Run a plain tool as `call` does."""
+        caller = request.caller
+        key = (caller.policy, caller.credential.read_only, request.exposure)
+        plain = self._plain_lists.get(key) or self._list_plain_tools(request, key)
         tool = plain.find(name)
         if tool is None:
-            await self._runner.record_lookups(request, 1, [self._build_missing_name(name, arguments)])
-            raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")
-        return await self._call(request, {"module": tool.module, "tool_name": tool.name, "params": arguments})
+            return self._refuse_plain(request, name, arguments)
+        return self._run_tool(request, tool.module, tool.name, arguments)
+
+    def _list_plain_tools(self, request: RequestContext, key: tuple[Policy, bool, ToolExposure]) -> PlainToolList:
+        if self._plain_tools is None or not request.exposure.has_plain_tools:
+            return NO_PLAIN_TOOLS
+        found = self._plain_tools.get_list(self._sieve.get_view(request.caller), request.exposure)
+        self._plain_lists.put(key, found)
+        return found
+
+    async def _refuse_plain(self, request: RequestContext, name: str, arguments: dict[str, Any]) -> Result:
+        """Refuse a name that does not exist for the caller, or is not listed; the attempt is recorded.
+
+        Raises:
+            ProtocolError: always.
+        """
+        await self._runner.record_lookups(request, 1, [self._build_missing_name(name, arguments)])
+        raise ProtocolError(INVALID_PARAMS, "Unknown tool; tools/list names those that you can use")
 
     def _build_missing_name(self, name: str, arguments: dict[str, Any]) -> MissingName:
         """Build what is recorded of a name that does not exist for the caller: where a tool has it, as `call` would."""
@@ -153,28 +166,35 @@ class MetaTools:
             return MissingName(LOOKUP_KIND, cut_text(name, MAX_NAME_LENGTH), orjson.dumps(arguments))
         return MissingName(tool.module, tool.name, orjson.dumps(arguments))
 
-    async def _call(self, request: RequestContext, params: Params) -> Result:
+    def _call(self, request: RequestContext, params: Params) -> Awaitable[Result]:
         module, name = params.get("module"), params.get("tool_name")
         if not isinstance(module, str) or not isinstance(name, str):
-            return build_error_result("call needs module and tool_name, both strings")
+            return _give_error("call needs module and tool_name, both strings")
         if len(module) > MAX_NAME_LENGTH or len(name) > MAX_NAME_LENGTH:
             # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
             module, name = cut_text(module, MAX_NAME_LENGTH), cut_text(name, MAX_NAME_LENGTH)
-        try:
-            tool_params = _parse_params(params.get("params", _NO_PARAMS))
-        except InvalidObjectText as error:
-            return build_error_result(str(error))
+        tool_params: Any = params.get("params", _NO_PARAMS)
+        if tool_params.__class__ is not dict:
+            try:
+                tool_params = _parse_params(tool_params)
+            except InvalidObjectText as error:
+                return _give_error(str(error))
         if "max_tokens" in params:
             if problem := explain_invalid_max_tokens(params["max_tokens"]):
-                return build_error_result(problem)
+                return _give_error(problem)
             request.max_tokens = params["max_tokens"]
+        return self._run_tool(request, module, name, tool_params)
+
+    async def _run_tool(self, request: RequestContext, module: str, name: str, tool_params: dict[str, Any]) -> Result:
         if request.page_accepted and (tool := self._sieve.get_view(request.caller).find(module, name)):
             await self._vendors.await_connection(request, tool)
             await request.authority.refresh()
         outcome = await self._runner.run(request, module, name, tool_params)
         if outcome.result is not None:
             if isinstance(outcome.result, ContentResult):
-                return build_content_result(outcome.result, choose_budget(request), untrusted=outcome.untrusted)
+                return await self._limiter.limit_content(
+                    request, module, name, outcome.result, untrusted=outcome.untrusted
+                )
             encoded = encode_model(outcome.result, outcome.untrusted)
             # No text has more tokens than bytes: small ones are not counted.
             if len(encoded) > LEAST_RESULT_TOKENS and len(encoded) > choose_budget(request):
@@ -201,6 +221,4 @@ async def _give_with_note(running: Awaitable[Result], note: str) -> Result:
 
 
 def _parse_params(params: Any) -> dict[str, Any]:
-    if type(params) is dict:
-        return cast("dict[str, Any]", params)
     return parse_object("params", params if isinstance(params, str) else "", MAX_PARAMS_DEPTH)

@@ -11,7 +11,7 @@ import orjson
 from gateway.catalogue import CatalogueTool
 from gateway.meta_tools.schema_request import SchemaDetail, SchemaRequest
 from gateway.sieve.sieve import ModuleView, SieveView
-from gateway.sieve.tool_listings import ToolListings
+from gateway.sieve.tool_listings import ToolListings, cut_to_sentence
 from gateway.sieve.tool_search import search_tools
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import Module
@@ -24,6 +24,9 @@ FOUND_PER_PAGE = 10
 FOUND_IN_FULL = 3
 """Of the tools found: most calls are of one of these, and the others cost a line each."""
 TOO_MANY = "too many for one answer, so in brief: name `tools` for their schemas, or search with `query`"
+MAX_OFFERED = 3
+"""Resources and prompts beside the tools, of those that match the query as well as the tools of the first page."""
+HOW_TO_USE = "no tools for call: the client reads a resource by its uri (resources/read), a person picks a prompt"
 NOTHING_FOUND = "no tool matches; get_module_schema without arguments lists the modules"
 
 DescribeModule = Callable[[Module], Awaitable[Mapping[str, str]]]
@@ -77,13 +80,17 @@ async def render_modules(
 async def render_found(
     view: SieveView, names: Sequence[str], request: SchemaRequest, describe: DescribeModule
 ) -> dict[str, Any]:
-    """Render a page of the tools that match the query, the best first, and what to know of their modules."""
+    """Render a page of the tools that match the query, the best first, the resources and prompts that match as well,
+    and what to know of their modules."""
     searched = [module for name in names if (module := view.find_module(name))]
     tools = [tool for module in searched for tool in module.tools]
-    if not tools or request.query is None:
+    offered = _list_offered(view, request.modules)
+    if not (tools or offered) or request.query is None:
         return {"tools": [], "note": NOTHING_FOUND}
-    listings = searched[0].listings
-    found = await search_tools(listings.documents, tools, request.query)
+    listings = view.listings
+    everything = await search_tools(listings.documents, [*tools, *offered], request.query)
+    found = [one for one in everything if one not in offered]
+    best = [one for one in everything[:FOUND_PER_PAGE] if one in offered][:MAX_OFFERED]
     end = request.position + FOUND_PER_PAGE
     shown = [
         (tool, request.detail or _choose_detail_of(rank))
@@ -94,10 +101,29 @@ async def render_found(
     unready = [note for note in notes if "note" in note]
     return {
         "tools": [_render_found_tool(listings, tool, detail) for tool, detail in shown],
+        **({"offered": [offered[one] for one in best], "use": HOW_TO_USE} if best and not request.position else {}),
         **({"modules": unready} if unready else {}),
         **({"next_cursor": str(end)} if len(found) > end else {}),
-        **({} if found else {"note": NOTHING_FOUND}),
+        **({} if found or best else {"note": NOTHING_FOUND}),
     }
+
+
+def _list_offered(view: SieveView, names: Sequence[str]) -> dict[CatalogueTool, dict[str, Any]]:
+    """List the resources and prompts that exist for the caller, of these modules or without them of all, each as an
+    answer shows it."""
+    listed: dict[CatalogueTool, dict[str, Any]] = {}
+    for resource in view.resources:
+        head = {"module": resource.tool.module, "kind": resource.tool.kind, "uri": resource.resource.uris[0]}
+        listed[resource.tool] = {**head, "description": cut_to_sentence(resource.resource.description)}
+    for prompt in view.prompts.values():
+        head = {"module": prompt.tool.module, "kind": prompt.tool.kind, "name": prompt.prompt.name}
+        arguments = list(prompt.prompt.arguments.model_fields)
+        listed[prompt.tool] = {
+            **head,
+            "arguments": arguments,
+            "description": cut_to_sentence(prompt.prompt.description),
+        }
+    return {tool: shown for tool, shown in listed.items() if not names or tool.module in names}
 
 
 def tool_exists(view: SieveView, module: str, tool: str) -> bool:

@@ -1,7 +1,7 @@
 """Definitions of plain tools, and which tool a plain name means, for one view and exposure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.concurrency.lru_cache import LruCache
@@ -15,7 +15,7 @@ from modules.kit import Hints
 MAX_LISTS = 1_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class PlainToolList:
     """The plain tools of one view and exposure, by their names and in the order of the names.
 
@@ -25,11 +25,18 @@ class PlainToolList:
 
     tools: Mapping[str, CatalogueTool]
     schemas: "AdaptedSchemas"
+    _found: dict[str, CatalogueTool] = field(default_factory=dict[str, CatalogueTool])
 
     def find(self, name: str) -> CatalogueTool | None:
         """Find a tool by its plain name."""
+        return self._found.get(name) or self._look_up(name)
+
+    def _look_up(self, name: str) -> CatalogueTool | None:
         tool = self.tools.get(name)
-        return None if tool is None or self.schemas.find(tool) is None else tool
+        if tool is None or self.schemas.find(tool) is None:
+            return None
+        self._found[name] = tool
+        return tool
 
     def define(self, name: str, *, has_tasks: bool) -> dict[str, Any] | None:
         """Build the definition of a tool; None where no provider would take its schema. It has no output schema: a

@@ -14,8 +14,9 @@ from core.token_estimate import count_tokens_up_to
 from gateway.auth.tool_scopes import has_scope
 from gateway.catalogue import Catalogue, CatalogueTool
 from gateway.mcp.request_context import RequestContext
+from gateway.results.content_fitting import Block, fit_content, get_data_size, is_content_within
 from gateway.results.handles import parse_handle
-from gateway.results.partial import HOW_TO_READ, NOT_KEPT, build_partial
+from gateway.results.partial import HOW_TO_READ, HOW_TO_SHOW, NOT_KEPT, build_partial
 from gateway.results.store import MAX_RESULT_BYTES, ResultSource, ResultStore
 from gateway.vendor_connections import VendorConnections
 from modules.kit import ToolError
@@ -44,11 +45,32 @@ class KeptResults:
     ) -> dict[str, Any] | None:
         """Return what a caller is shown in place of a result that is over the budget in tokens, and keep the whole;
         None where it is within. `content` is the result as JSON of an object, `tool` is None where it does not exist
-        for the caller any more: nothing is kept then."""
+        for the caller any more: nothing is kept then. A text, of a batch's step, is the field `text` of an object."""
+        if content[:1] == b'"':
+            content = b'{"text":%b}' % content
         if len(content) <= budget or await work_on(len(content), lambda: _is_within(content, budget)):
             return None
         description = {"bytes": len(content), **await self._keep(request, tool, content)}
         return await work_on(len(content), lambda: build_partial(orjson.loads(content), budget, description))
+
+    async def fit_content(
+        self, request: RequestContext, tool: CatalogueTool | None, blocks: list[Block], budget: int
+    ) -> list[Block] | None:
+        """Return the content blocks that a caller is shown in place of `blocks`, as they go over the wire, that are
+        over the budget in tokens, and keep the whole; None where they are within."""
+        size = sum(len(block.get("text", "")) + get_data_size(block) for block in blocks)
+        if await work_on(size, lambda: is_content_within(blocks, budget)):
+            return None
+        description = await self.keep_content(request, tool, blocks)
+        return await work_on(size, lambda: fit_content(blocks, budget, description))
+
+    async def keep_content(
+        self, request: RequestContext, tool: CatalogueTool | None, blocks: list[Block]
+    ) -> dict[str, Any]:
+        """Keep content blocks; return how they are described."""
+        content = orjson.dumps({"content": blocks})
+        kept = await self._keep(request, tool, content)
+        return {"bytes": len(content), **kept, **({"read": HOW_TO_SHOW} if "read" in kept else {})}
 
     async def load(self, request: RequestContext, handle: str) -> tuple[Any, ResultSource, int]:
         """Load a result of the caller's: its value, where it comes from, and its size in bytes.

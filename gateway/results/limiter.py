@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from core.known_clients import LEAST_RESULT_TOKENS
 from core.token_estimate import count_tokens_up_to
-from gateway.mcp.request_context import RequestContext
+from gateway.capabilities.content import build_block
+from gateway.mcp.request_context import RequestContext, Result
 from gateway.meta_tools.batch.run import StepOutcome
 from gateway.meta_tools.batch.step import BatchStep
 from gateway.meta_tools.batch.text_format import encode_compact_json
@@ -14,6 +17,8 @@ from gateway.results.budget import choose_budget
 from gateway.results.fitting import count_tokens, count_value
 from gateway.results.kept_results import KeptResults
 from gateway.sieve.sieve import Sieve, SieveView
+from modules.kit import ContentBlock, ContentResult, TextBlock
+from modules.kit.untrusted import UNTRUSTED
 
 _STEP_TOKENS = 12
 """Of the names of a step's fields in a report."""
@@ -32,6 +37,29 @@ class ResultLimiter:
         """Return what is shown in place of a tool's result, whose JSON is `content`; None where it is within the
         budget of the call."""
         return await self._limit(request, self._sieve.get_view(request.caller), module, name, content, None)
+
+    async def limit_content(
+        self, request: RequestContext, module: str, name: str, content: ContentResult, *, untrusted: bool
+    ) -> Result:
+        """Return the result of a tool that shows content blocks, or what is shown in place of it where it is over the
+        budget of the call. One that is `untrusted` begins with the mark."""
+        blocks = [build_block(block) for block in content.content]
+        mark = [build_block(TextBlock(text=UNTRUSTED))] if untrusted else []
+        view = self._sieve.get_view(request.caller)
+        if module not in view.built_in:
+            budget = choose_budget(request) - (count_tokens(UNTRUSTED) if untrusted else 0)
+            blocks = await self._results.fit_content(request, view.find(module, name), blocks, budget) or blocks
+        return {"content": [*mark, *blocks], "isError": False}
+
+    async def describe_content(self, request: RequestContext, module: str, name: str, content: ContentResult) -> str:
+        """Describe content blocks as one text, for a step of a batch: texts, and the names of the others, which are
+        kept under the handle behind them."""
+        described = "\n".join(map(_describe_block, content.content))
+        if all(isinstance(block, TextBlock) for block in content.content):
+            return described
+        tool = self._sieve.get_view(request.caller).find(module, name)
+        kept = await self._results.keep_content(request, tool, [build_block(block) for block in content.content])
+        return f"{described}\n[{orjson.dumps(kept).decode()}]"
 
     async def limit_steps(
         self, request: RequestContext, steps: Mapping[str, BatchStep], outcomes: Sequence[StepOutcome]
@@ -62,6 +90,13 @@ class ResultLimiter:
             return None
         tool = view.find(module, name)
         return await self._results.fit(request, tool, content, budget or choose_budget(request))
+
+
+def _describe_block(block: ContentBlock) -> str:
+    if isinstance(block, TextBlock):
+        return block.text
+    source = getattr(block, "uri", "") or getattr(block, "mime_type", "") or getattr(block, "resource", block)
+    return f"[{block.type}: {getattr(source, 'uri', source)}]"
 
 
 def _is_small(contents: Mapping[str, bytes], outcomes: Sequence[StepOutcome], request: RequestContext) -> bool:

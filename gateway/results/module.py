@@ -1,21 +1,28 @@
 """The built-in module ``results``: reading kept results in parts, without asking a vendor again."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, Field
 
+from gateway.capabilities.content import BLOCK_TYPES, parse_block
 from gateway.results.budget import choose_budget
+from gateway.results.content_fitting import Block, is_content_within
+from gateway.results.fitting import count_tokens
 from gateway.results.json_path import MAX_PATH_LENGTH
 from gateway.results.kept_results import KeptResults, work_on
 from gateway.results.reading import read_range, search
 from gateway.tool_context import get_request
-from modules.kit import Context, Hints, Module, SensitiveParameter, tool
+from modules.kit import ContentResult, Context, Hints, Module, SensitiveParameter, TextBlock, ToolError, tool
 from modules.kit.results import Missable, Text
 from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
 
 NAME = "results"
 SCOPE = "results:read"
+TOO_LARGE_BLOCK = (
+    "content[{position}] does not fit max_tokens; give more, or read it in parts: read_result with the path "
+    "content[{position}].data, .text, .resource.blob or .resource.text"
+)
 HINTS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
 MAX_POSITION = 1 << 31
 MAX_COLUMNS = 50
@@ -65,6 +72,20 @@ class ResultMatches(BaseModel):
     matches: list[ResultMatch]
 
 
+def get_block(value: Any, position: int) -> Block:
+    """Return a content block of a kept result.
+
+    Raises:
+        ToolError: it has no such block.
+    """
+    blocks = cast("dict[str, Any]", value).get("content") if isinstance(value, dict) else None
+    blocks = cast("list[Any]", blocks if isinstance(blocks, list) else [])
+    block = blocks[position] if position < len(blocks) else None
+    if not isinstance(block, dict) or cast("Block", block).get("type") not in BLOCK_TYPES:
+        raise ToolError(f"there is no content[{position}] in this result")
+    return cast("Block", block)
+
+
 def build_results_module(results: KeptResults) -> Module:
     """Build the module over the kept results of a gateway's callers."""
 
@@ -111,10 +132,26 @@ def build_results_module(results: KeptResults) -> Module:
 
         return ResultMatches.model_validate(await ask(context, handle, look))
 
+    @tool(hints=HINTS, scopes=[SCOPE])
+    async def show_content(
+        context: Context,
+        handle: Handle,
+        position: Annotated[int, Field(ge=0, le=MAX_POSITION, description="Of the block: 2 of content[2]")],
+    ) -> ContentResult:
+        """Show an image, a sound or another content block that was left out of an answer, as the tool gave it."""
+        request = get_request(context)
+        value, source, size = await results.load(request, handle)
+        block = get_block(value, position)
+        mark = (TextBlock(text=UNTRUSTED),) if source.untrusted else ()
+        budget = choose_budget(request) - sum(count_tokens(one.text) for one in mark)
+        if not await work_on(size, lambda: is_content_within([block], budget)):
+            raise ToolError(TOO_LARGE_BLOCK.format(position=position))
+        return ContentResult(content=(*mark, parse_block(block)))
+
     return Module(
         name=NAME,
         title="Results",
         description="Parts of your results that were too large for one answer.",
         scopes=frozenset({SCOPE}),
-        tools=(read_result, search_result),
+        tools=(read_result, search_result, show_content),
     )

@@ -9,6 +9,7 @@ from modules.kit.untrusted import UNTRUSTED_FIELD
 
 PARTIAL_FIELD = "partial"
 """Before all fields of the result; no tool's result has a field of this name (tests/gateway/results)."""
+HOW_TO_SHOW = "module results: show_content {handle, position}, or in parts read_result {handle, path, start}"
 HOW_TO_READ = "module results: read_result {handle, path, start, count, columns} or search_result {handle, text}"
 NOT_KEPT = "the rest could not be kept; ask for less"
 

@@ -14,12 +14,12 @@ _GROUPS = """
 get read show view see fetch open retrieve look 取得 見る 表示 読む 確認
 list all show browse enumerate 一覧 全部 すべて
 search find look query lookup 検索 探す 調べる 見つける
-create add new make insert open start file register 作成 作る 追加 登録 新規
+create add new make insert open start file register save write 作成 作る 追加 登録 新規
 update edit change modify rename set revise 更新 編集 変更 修正
-delete remove erase drop trash destroy 削除 消す 除去
+delete remove erase drop trash destroy cancel forget 取り消す 削除 消す 除去
 close finish complete done resolve 完了 閉じる 終了
 move transfer shift 移動 移す
-comment reply note remark コメント 返信
+comment reply note remark discussion コメント 返信
 assign owner assignee responsible 担当 割り当て
 issue ticket bug task 課題 チケット 不具合
 task todo to-do タスク やること
@@ -45,7 +45,7 @@ sprint スプリント
 board ボード
 workflow action run pipeline build job ワークフロー 実行
 log logs ログ
-attachment upload 添付
+attachment attach upload asset 添付
 free busy available availability 空き
 reminder remind alert リマインダー
 memory remember knowledge fact 記憶 覚える
@@ -53,6 +53,11 @@ relation link relate connection 関係
 history past revision 履歴
 """
 
+
+# Who asks wants to read.
+_QUESTION_WORDS = frozenset(tokenize("what when where which who whose how many"))
+_JAPANESE_QUESTIONS = ("何", "どの", "どれ", "どこ", "誰", "いつ", "教えて")
+_READING = ("", *tokenize("list get search show read find"))
 
 # Words of a sentence that say nothing of a tool.
 _EMPTY = frozenset(
@@ -82,8 +87,10 @@ def group_query_words(query: str, limit: int) -> list[tuple[str, ...]]:
     Japanese word that is known, there is a group of the English ones besides, which begins with an empty token."""
     english, japanese = _load_groups()
     tokens = tokenize_query(query)
+    text = unicodedata.normalize("NFKC", query)
+    is_question = not _QUESTION_WORDS.isdisjoint(tokens) or any(word in text for word in _JAPANESE_QUESTIONS)
     tokens = [token for token in tokens if token not in _EMPTY] or tokens
     groups = [(token, *english.get(token, ())) for token in tokens]
-    text = unicodedata.normalize("NFKC", query)
     groups += (("", *related) for word, related in japanese if word in text)
+    groups += [_READING] * is_question
     return groups[:limit]

@@ -54,6 +54,7 @@ class SieveView:
     built_in: Mapping[str, ModuleView]
     resources: tuple[CatalogueResource, ...]
     prompts: Mapping[str, CataloguePrompt]
+    listings: ToolListings
     _readers: frozenset[CatalogueTool]
 
     def find_module(self, name: str) -> ModuleView | None:
@@ -148,7 +149,7 @@ def _sift(
     permitted_prompts = {one.prompt.name: one for one in prompts if is_permitted(one.tool)}
     offered = (*permitted_resources, *permitted_prompts.values())
     readers = frozenset(tool for one in offered for tool in (one.tool, one.completer))
-    return SieveView(modules, by_name, unlisted, permitted_resources, permitted_prompts, readers)
+    return SieveView(modules, by_name, unlisted, permitted_resources, permitted_prompts, listings, readers)
 
 
 def _view_modules(

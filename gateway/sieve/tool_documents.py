@@ -16,7 +16,7 @@ MAX_TEXT_LENGTH = 2_000
 """Characters of one text of a tool that count."""
 
 # How much an occurrence in a text counts, in tenths, by where the text stands.
-_NAME, _TITLE, _DESCRIPTION, _PARAMETER, _MODULE, _MODULE_DESCRIPTION = 30, 20, 10, 4, 15, 2
+_NAME, _TITLE, _DESCRIPTION, _KEYWORD, _PARAMETER, _MODULE, _MODULE_DESCRIPTION = 30, 20, 10, 20, 4, 15, 2
 
 Translations = Mapping[str, Mapping[str, Any]]
 """Texts in another language by module: `title`, `description`, and `tools` with a title by tool."""
@@ -70,6 +70,7 @@ def _list_texts(tool: CatalogueTool, translation: Mapping[str, Any]) -> Iterable
     yield _TITLE, declared.title
     yield _TITLE, translation.get("tools", {}).get(declared.name, "")
     yield _DESCRIPTION, declared.description
+    yield _KEYWORD, declared.keywords
     yield _MODULE, f"{module.name} {module.title} {translation.get('title', '')}"
     yield _MODULE_DESCRIPTION, f"{module.description} {translation.get('description', '')}"
     for name, parameter in declared.arguments.model_fields.items():

@@ -45,7 +45,7 @@ class ToolListings:
 
     def summarize(self, tool: CatalogueTool) -> Mapping[str, str]:
         """Build the listing of a tool in one line: its name, and the first sentence of its description."""
-        return {"name": tool.name, "description": _cut_to_sentence(tool.tool.description)}
+        return {"name": tool.name, "description": cut_to_sentence(tool.tool.description)}
 
     async def prepare_later(self, catalogue: Catalogue) -> None:
         """Build the validators and listings of all tools once the start is over, one tool in a turn of the loop: each
@@ -63,7 +63,8 @@ class ToolListings:
         self.documents.get(tool)
 
 
-def _cut_to_sentence(text: str) -> str:
+def cut_to_sentence(text: str) -> str:
+    """Cut a description to its first sentence."""
     line = text.partition("\n")[0]
     sentence, full_stop, _ = line.partition(". ")
     sentence += full_stop.rstrip()

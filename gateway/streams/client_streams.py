@@ -3,8 +3,10 @@ is told without having asked."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+
+import msgspec
 
 from core.caller import Caller
 from core.secret import Secret
@@ -17,7 +19,7 @@ from gateway.streams.connection_news import ConnectionNews, LoadConnectedModules
 from gateway.streams.list_changes import PROMPTS, RESOURCES, TOOLS, ListWatch
 from gateway.streams.open_stream import NewsSource, OpenStream
 from gateway.streams.resource_subscriptions import ResourceSubscriptionStore
-from gateway.streams.resource_updates import ResourceUpdates, ResourceWatch
+from gateway.streams.resource_updates import ResourceWatch
 from gateway.streams.stream_hub import StreamHub
 
 MAX_STREAM_SECONDS = 600.0
@@ -37,6 +39,24 @@ class StreamWatches:
     lists: ListWatch
     resources: ResourceWatch
     sieve: Sieve
+
+
+class RequestConnection(msgspec.Struct, frozen=True, eq=False):
+    """Implements :class:`gateway.streams.open_stream.StreamConnection` on the answer of a GET."""
+
+    request: TransportContext
+
+    def authenticate(self) -> Awaitable[Caller]:
+        return self.request.authenticate()
+
+    def get_authorization(self) -> str | None:
+        return self.request.get_authorization()
+
+    async def write(self, data: bytes) -> None:
+        await self.request.send_chunk(data)
+
+    def write_at_once(self, data: bytes) -> bool:
+        return self.request.send_chunk_at_once(data)
 
 
 class ClientStreams:
@@ -79,7 +99,7 @@ class ClientStreams:
         hub = self._watches.hub
         with hub.reserve(caller), contextlib.ExitStack() as stack:
             end = asyncio.get_running_loop().time() + MAX_STREAM_SECONDS
-            stream = OpenStream(caller, request.authenticate, request.send_chunk, (), end)
+            stream = OpenStream(caller, RequestConnection(request), (), end)
             stream.sources = await self._open_sources(request, caller, stream, stack)
             stack.enter_context(hub.register(stream))
             await request.start(200, CONTENT_TYPE, STREAM_HEADERS)
@@ -95,15 +115,15 @@ class ClientStreams:
         self, request: TransportContext, caller: Caller, stream: OpenStream, stack: contextlib.ExitStack
     ) -> tuple[NewsSource, ...]:
         watches = self._watches
-        updates = ResourceUpdates(watches.sieve, caller, load=self._store.load)
+        updates = watches.resources.create_source(watches.sieve, caller, load=self._store.load)
         stack.enter_context(watches.resources.watch(updates, stream))
-        await updates.load_outdated(caller)
+        await updates.look_up(caller)
         lists = watches.lists.create_source(caller, request.choose_exposure, (TOOLS, RESOURCES, PROMPTS))
         tasks = stack.enter_context(self._watch_tasks(caller, lambda: watches.hub.wake(stream)))
         sources: list[NewsSource] = [lists, updates, tasks]
         if has_url_session(request.headers):
             subject = Secret((request.get_authorization() or "").partition(" ")[2].strip())
             connections = ConnectionNews(self._elicitor, self._load_connected_modules, subject)
-            await connections.take_news(caller)
+            await connections.look_up(caller)
             sources.append(connections)
         return tuple(sources)

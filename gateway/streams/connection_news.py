@@ -27,14 +27,24 @@ class ConnectionNews:
         self._subject = subject
         self._seen: Caller | None = None
         self._connected: frozenset[str] = frozenset()
+        self._added: frozenset[str] = frozenset()
 
-    async def take_news(self, caller: Caller) -> Sequence[Notification]:
-        """Take the accounts that were connected since this was asked last; the first time there are none."""
-        if caller is self._seen:
-            return ()
+    def is_ready(self, caller: Caller) -> bool:
+        """See :class:`gateway.streams.open_stream.NewsSource`."""
+        return caller is self._seen
+
+    async def look_up(self, caller: Caller) -> None:
+        """Look up the accounts that are connected now; the first time none of them is news."""
         connected = await self._load(caller, self._subject)
-        added = connected - self._connected if self._seen is not None else frozenset[str]()
+        if self._seen is not None:
+            self._added |= connected - self._connected
         self._seen, self._connected = caller, connected
+
+    def take_news(self, caller: Caller) -> Sequence[Notification]:
+        """Take the accounts that were connected since this was asked last."""
+        if not self._added:
+            return ()
+        added, self._added = self._added, frozenset()
         return [self._build(caller, module) for module in sorted(added)]
 
     def _build(self, caller: Caller, module: str) -> Notification:

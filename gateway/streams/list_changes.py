@@ -35,7 +35,14 @@ class ListChanges:
         self._view, self._exposure = sieve.get_view(caller), choose_exposure(caller)
         self._hashes = _hash_lists(lists, self._view, self._exposure)
 
-    async def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def is_ready(self, caller: Caller) -> bool:
+        """See :class:`NewsSource`."""
+        return True
+
+    async def look_up(self, caller: Caller) -> None:
+        """See :class:`NewsSource`."""
+
+    def take_news(self, caller: Caller) -> Sequence[Notification]:
         """Take the lists that are others than when this was asked last."""
         view, exposure = self._sieve.get_view(caller), self._choose_exposure(caller)
         if view is self._view and exposure == self._exposure:

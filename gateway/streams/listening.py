@@ -18,7 +18,6 @@ from gateway.streams.client_streams import StreamWatches
 from gateway.streams.list_changes import PROMPTS, RESOURCES, TOOLS
 from gateway.streams.open_stream import NewsSource, OpenStream
 from gateway.streams.resource_subscriptions import MAX_SUBSCRIPTIONS
-from gateway.streams.resource_updates import ResourceUpdates
 from gateway.tool_runner import ToolRunner
 from gateway.uri_templates import MAX_URI_LENGTH
 
@@ -89,7 +88,7 @@ class ListenMethod:
         mark = {"_meta": {SUBSCRIPTION_KEY: orjson.Fragment(channel.request_id)}}
         end = asyncio.get_running_loop().time() + MAX_LISTEN_SECONDS
         with hub.reserve(caller):
-            stream = OpenStream(caller, channel.authenticate, channel.write, (), end, mark)
+            stream = OpenStream(caller, channel, (), end, mark)
             async with contextlib.AsyncExitStack() as stack:
                 kinds = [kind for field, kind in LIST_FIELDS.items() if wanted.get(field) is True]
                 granted: dict[str, Any] = {
@@ -102,8 +101,8 @@ class ListenMethod:
                 sources: list[NewsSource] = [lists]
                 if uris is not None:
                     readable = await self._find_readable(request, uris)
-                    granted["resourceSubscriptions"] = readable
-                    updates = ResourceUpdates(self._watches.sieve, caller, frozenset(readable))
+                    updates = self._watches.resources.create_source(self._watches.sieve, caller, readable)
+                    granted["resourceSubscriptions"] = updates.uris
                     stack.enter_context(self._watches.resources.watch(updates, stream))
                     sources.append(updates)
                 if task_ids is not None:

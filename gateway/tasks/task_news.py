@@ -27,13 +27,21 @@ class TaskStatusNews:
         self._jobs = jobs
         self._changes = changes
         self._told: LruCache[UUID, Mapping[str, Any]] | None = None
+        self._news: Sequence[Notification] = ()
 
-    async def take_news(self, caller: Caller) -> Sequence[Notification]:
-        """Take the tasks that stand otherwise than when told last. That one has begun to wait is no news to the client
-        that has just started it."""
+    def is_ready(self, caller: Caller) -> bool:
+        """See :class:`gateway.streams.open_stream.NewsSource`."""
+        return not self._changes.has_changed
+
+    def take_news(self, caller: Caller) -> Sequence[Notification]:
+        """Take the tasks that stand otherwise than when told last."""
+        news, self._news = self._news, ()
+        return news
+
+    async def look_up(self, caller: Caller) -> None:
+        """Look up how the changed tasks stand. That one has begun to wait is no news to the client that has just
+        started it."""
         changed = self._changes.take()
-        if not changed:
-            return ()
         try:
             jobs = await self._jobs.find_all(caller, changed)
         except BaseException:
@@ -42,7 +50,7 @@ class TaskStatusNews:
             raise
         client, told = get_client(caller), self._told or LruCache[UUID, Mapping[str, Any]](MAX_TOLD)
         self._told = told
-        news: list[Notification] = []
+        news = list(self._news)
         for job in jobs:
             if job.client != client:
                 continue
@@ -50,7 +58,7 @@ class TaskStatusNews:
             told.put(job.id, task)
             if is_news(task, before) if before is not None else job.state is not JobState.QUEUED:
                 news.append(Notification("notifications/tasks/status", task))
-        return news
+        self._news = news
 
 
 class CoreTaskNews:

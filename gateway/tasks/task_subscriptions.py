@@ -40,21 +40,34 @@ class TaskUpdates:
         self._told: dict[UUID, Result] = {}
         self._waiting = set(task_ids)
         self._due = set(task_ids)
+        self._news: Sequence[Notification] = ()
 
     @property
     def is_over(self) -> bool:
-        return not self._waiting
+        return not self._waiting and not self._news
 
-    async def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def is_ready(self, caller: Caller) -> bool:
+        """See :class:`gateway.streams.open_stream.NewsSource`."""
+        return not self._due and not self._changes.has_changed
+
+    def take_news(self, caller: Caller) -> Sequence[Notification]:
         """Take the tasks that stand otherwise than when told last."""
+        news, self._news = self._news, ()
+        return news
+
+    async def look_up(self, caller: Caller) -> None:
+        """Look up how the changed tasks stand."""
         self._request.authority.caller = caller
         self._due |= set(self._changes.take())
         due = self._due & self._waiting
         found = await self._jobs.find_all(caller, due)
         self._waiting -= due - {job.id for job in found}  # they are gone
-        news = [task for job in found if (task := await self._describe_news(job)) is not None]
+        for job in found:
+            task = await self._describe_news(job)
+            if task is not None:
+                self._news = [*self._news, task]
+            self._due.discard(job.id)
         self._due.clear()
-        return news
 
     async def _describe_news(self, job: Job) -> Notification | None:
         try:

@@ -34,7 +34,7 @@ PAGE = "/wiki/api/v2/pages/{}"
 Message = Annotated[OptionalParameter[Annotated[str, limit_length(0, 500)]], Field(description="Why, for its history")]
 
 
-@tool(hints=ADD_HINTS, scopes=[WRITE_PAGES, READ_PAGES, READ_SPACES])
+@tool(hints=ADD_HINTS, scopes=[WRITE_PAGES, READ_PAGES, READ_SPACES], keywords="write, publish, article")
 async def create_page(
     context: Context,
     title: Annotated[PageTitle, Field(description="Title, new in its space")],

@@ -32,7 +32,7 @@ class WorkflowRuns(ListPage):
     workflow_runs: list[WorkflowRun]
 
 
-@tool(hints=READ_HINTS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO], keywords="builds, CI, recent")
 async def list_workflow_runs(
     context: Context,
     owner: Owner,

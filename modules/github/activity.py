@@ -85,7 +85,7 @@ class Notifications(ListPage):
     notifications: list[Notification]
 
 
-@tool(hints=READ_HINTS, scopes=[USER])
+@tool(hints=READ_HINTS, scopes=[USER], keywords="who am I, my account")
 async def get_me(context: Context) -> AccountProfile:
     """The connected account."""
     return await rest_client.fetch_one(context, AccountProfile, "/user")

@@ -84,7 +84,7 @@ class FileCommit(ResultModel):
     sha: Annotated[OptionalIdentifier, read_at("content", "sha")] = ""
 
 
-@tool(hints=READ_HINTS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO], keywords="open, source code, readme")
 async def get_file_contents(
     context: Context,
     owner: Owner,
@@ -107,7 +107,7 @@ async def get_file_contents(
     return _build_file_page(head, await _read_content(context, answer, raw, address, ref), position)
 
 
-@tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
+@tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW], keywords="save, write, edit")
 async def create_or_update_file(
     context: Context,
     owner: Owner,

@@ -192,7 +192,7 @@ async def create_github_issue(
     return await rest_client.fetch_one(context, CreatedIssue, address, method="POST", json=fields)
 
 
-@tool(hints=CHANGE_HINTS, scopes=[REPO])
+@tool(hints=CHANGE_HINTS, scopes=[REPO], keywords="close, reopen, done")
 async def update_issue(
     context: Context,
     owner: Owner,

@@ -56,7 +56,7 @@ async def create_pull_request(
     return await rest_client.fetch_one(context, SavedPullRequest, address, method="POST", json=fields)
 
 
-@tool(hints=CHANGE_HINTS, scopes=[REPO])
+@tool(hints=CHANGE_HINTS, scopes=[REPO], keywords="close, reopen")
 async def update_pull_request(
     context: Context,
     owner: Owner,
@@ -74,7 +74,7 @@ async def update_pull_request(
     return await rest_client.fetch_one(context, SavedPullRequest, address, method="PATCH", json=fields)
 
 
-@tool(hints=ACTION_HINTS, scopes=[REPO])
+@tool(hints=ACTION_HINTS, scopes=[REPO], keywords="ship, land")
 async def merge_pull_request(
     context: Context,
     owner: Owner,

@@ -106,7 +106,7 @@ async def quick_add_event(
     return await _save(context, build_path(f"{EVENTS}/quickAdd", calendar_id), notify, query=query)
 
 
-@tool(hints=CHANGE_HINTS, scopes=[WRITE_EVENTS])
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_EVENTS], keywords="reschedule, postpone")
 async def update_event(
     context: Context,
     event_id: EventId,
@@ -186,7 +186,7 @@ async def move_event(
     return await _save(context, build_path(f"{EVENT}/move", calendar_id, event_id), notify, query=query)
 
 
-@tool(hints=CHANGE_HINTS, scopes=[WRITE_EVENTS])
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_EVENTS], keywords="cancel, call off")
 async def delete_event(
     context: Context,
     event_id: EventId,

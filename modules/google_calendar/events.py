@@ -21,7 +21,7 @@ TimeMin = Annotated[OptionalTime, Field(description="Time or date; default now")
 TimeMax = Annotated[OptionalTime, Field(description="Before")]
 
 
-@tool(hints=READ_HINTS, scopes=[READ_EVENTS])
+@tool(hints=READ_HINTS, scopes=[READ_EVENTS], keywords="agenda, schedule, today, tomorrow, this week; 今日, 明日")
 async def list_events(
     context: Context,
     calendar_id: CalendarId = "primary",

@@ -74,7 +74,11 @@ async def _fetch_steps(context: Context, issue: str) -> tuple[list[Any], VendorA
     return answer.read_part(list[Any], raw.get("transitions")), answer
 
 
-@tool(hints=ACTION_HINTS, scopes=[READ_WORK, WRITE_WORK])
+@tool(
+    hints=ACTION_HINTS,
+    scopes=[READ_WORK, WRITE_WORK],
+    keywords="close, done, complete, resolve, reopen, start, in progress; 完了, 着手",
+)
 async def transition_issue(
     context: Context,
     issue: IssueKey,

@@ -57,6 +57,7 @@ class Tool:
     run: Callable[..., Awaitable[BaseModel]]
     execution: Execution = Execution.SYNC
     asks: bool = False
+    keywords: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +125,14 @@ def tool(
     aliases: Iterable[str] = (),
     execution: Execution = Execution.SYNC,
     asks: bool = False,
+    keywords: str = "",
 ) -> Callable[[Callable[..., Awaitable[BaseModel]]], Tool]:
     """Make a :class:`Tool` of an async function ``(context, **arguments) -> BaseModel``.
 
     `execution` is ``ASYNC`` for work that may take longer than a call: a client gets the job's id where it has to wait.
     `asks`: such a tool may ask the client something before all else. Then the call waits a moment for the question,
-    and is answered with it instead of a task.
+    and is answered with it instead of a task. `keywords` are words of people that neither the name nor the description
+    has, such as "close, done" for a transition: the search finds the tool by them, and no model reads them.
 
     Raises:
         TypeError: the function lacks a docstring, a parameter lacks a type or a description, or it does not
@@ -151,6 +154,7 @@ def tool(
             run=function,
             execution=execution,
             asks=asks,
+            keywords=keywords,
         )
 
     return build

@@ -137,7 +137,7 @@ async def read_graph(context: Context, cursor: CursorText = None, limit: Limit =
     )
 
 
-@tool(hints=READ_HINTS, scopes=[READ], aliases=["kg_search"])
+@tool(hints=READ_HINTS, scopes=[READ], aliases=["kg_search"], keywords="remember, recall, know")
 async def search(
     context: Context,
     query: Annotated[Text, Field(max_length=200, description="Text, one character or more")],

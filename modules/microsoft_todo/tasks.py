@@ -98,7 +98,7 @@ async def get_task(
     return task.model_copy(update={"body": task.body[body_from : body_from + SHOWN_BODY], "body_more": more})
 
 
-@tool(hints=ADD_HINTS, scopes=[WRITE_TASKS])
+@tool(hints=ADD_HINTS, scopes=[WRITE_TASKS], keywords="add to my to-do list, remind me")
 async def create_task(
     context: Context,
     list_id: ListId,

@@ -203,7 +203,7 @@ async def _fetch_properties(context: Context, page_id: str) -> Mapping[str, Any]
     return properties
 
 
-@tool(hints=ADD_HINTS, scopes=[INSERT_CONTENT])
+@tool(hints=ADD_HINTS, scopes=[INSERT_CONTENT], keywords="write down, notes")
 async def create_page(
     context: Context,
     parent_id: PageId,

@@ -47,7 +47,7 @@ class QueryRows(ResultPage):
     hidden_characters: Annotated[bool, Field(exclude_if=lambda found: not found)] = False
 
 
-@tool(hints=READ_HINTS, scopes=[READ_DATABASE])
+@tool(hints=READ_HINTS, scopes=[READ_DATABASE], keywords="query, select, count rows")
 async def execute_sql(
     context: Context,
     ref: ProjectRef,

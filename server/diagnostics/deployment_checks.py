@@ -35,6 +35,7 @@ from server.metrics_server import open_metrics_socket
 from server.postgres.errors import PostgresError
 from server.postgres.login_errors import explain_refused_login
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_role_database
+from server.stream_memory import find_stream_memory_problem
 from server.tool_catalogue import load_module_titles
 
 MAX_UNSEALED_EVENTS = 10_000
@@ -53,6 +54,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
     """Run all checks, in the order in which one depends on another."""
     base = [check_folder(settings), *check_keys(settings)]
     findings = [*base, *check_files(settings), await _check_port(settings), *_check_metrics(settings)]
+    findings += _check_streams(settings)
     findings.append(await _check_limits(settings))
     if not settings.home.is_dir() or any(
         finding.state == "error" and finding.check in _REQUIRED_CHECKS for finding in findings
@@ -69,6 +71,11 @@ async def diagnose(settings: Settings) -> list[Finding]:
         return [*findings, Finding("database", "error", explain_refused_login(error))]
     except (OSError, asyncpg.PostgresError) as error:
         return [*findings, Finding("database", "error", f"it cannot be reached ({type(error).__name__})")]
+
+
+def _check_streams(settings: Settings) -> list[Finding]:
+    problem = find_stream_memory_problem(settings)
+    return [] if problem is None else [Finding("streams", "warning", problem)]
 
 
 def _check_metrics(settings: Settings) -> list[Finding]:

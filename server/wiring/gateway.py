@@ -61,6 +61,7 @@ from gateway.streams.client_streams import ClientStreams, StreamWatches
 from gateway.streams.list_changes import ListWatch
 from gateway.streams.listening import ListenMethod
 from gateway.streams.resource_changes import RESOURCE_CHANNEL, ResourceAnnouncer
+from gateway.streams.resource_names import ResourceNames
 from gateway.streams.resource_subscriptions import SUBSCRIPTION_CHANNEL, ResourceSubscriptionStore
 from gateway.streams.resource_updates import ResourceWatch
 from gateway.streams.stream_hub import StreamHub
@@ -271,8 +272,9 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     meta_tools = MetaTools(sieve, runner, vendors, results, starter, plain_tools, pages)
     elicitor = Elicitor(dependencies.deployment.digest_key)
     extension = TaskExtension(jobs, meta_tools.call_tool, starter.answer)
-    watches = _build_stream_watches(dependencies, sieve, plain_tools, authenticate)
-    subscriptions = ResourceSubscriptionStore(dependencies.database, get_utc_now)
+    names = ResourceNames(dependencies.catalogue)
+    watches = _build_stream_watches(dependencies, sieve, plain_tools, authenticate, names)
+    subscriptions = ResourceSubscriptionStore(dependencies.database, get_utc_now, names.get)
     start(PeriodicTask("removing expired subscriptions", subscriptions.sweep, SWEEP_SUBSCRIPTIONS_SECONDS).run())
     handlers = {
         **SubscriptionMethods(sieve, runner, subscriptions).get_handlers(),
@@ -336,16 +338,22 @@ def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTool
 
 
 def _build_stream_watches(
-    dependencies: _GatewayDependencies, sieve: Sieve, plain_tools: PlainTools, authenticate: CallerAuthenticator
+    dependencies: _GatewayDependencies,
+    sieve: Sieve,
+    plain_tools: PlainTools,
+    authenticate: CallerAuthenticator,
+    names: ResourceNames,
 ) -> StreamWatches:
     generations, settings = dependencies.generations, dependencies.settings
     hub = StreamHub(
         authenticate.is_current,
         max_streams=settings.streams,
+        max_per_tenant=settings.streams_per_tenant or -(-settings.streams * 3 // 4),
         max_per_credential=settings.streams_per_credential,
+        verify_again=authenticate.renew,
         touch=generations.current,
     )
-    resources = ResourceWatch(hub)
+    resources = ResourceWatch(hub, names.get)
     generations.add_change_listener(hub.wake_tenant)
     generations.add_recovery_listener(resources.hear_again)
     generations.add_listener(RESOURCE_CHANNEL, resources.hear_change)

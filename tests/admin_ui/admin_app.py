@@ -115,6 +115,9 @@ class Verifier:
         known = self.access_tokens.get(token.reveal())
         return known if known is not None else await self._tokens.verify(token)
 
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        return await self._tokens.verify_again(tenant_id, tokens)
+
 
 class Checks:
     """Finds one thing everywhere, and remembers whom it was asked about."""

@@ -35,7 +35,7 @@ class Options:
     @property
     def streams(self) -> int:
         """How many streams ST opens."""
-        return 200 if self.quick else 9_900 if self.full or self.long else 2_000
+        return 200 if self.quick else 10_000 if self.full or self.long else 2_000
 
     @property
     def idle_seconds(self) -> float:

@@ -74,6 +74,27 @@ async def test_verify(app: BrokerHarness, broker: Broker) -> None:
     assert verdict.generation == await app.generation(ada.tenant_id)
 
 
+async def test_several_are_verified_and_each_gets_its_own(app: BrokerHarness, broker: Broker) -> None:
+    ada, eve = await an_ada(app, read_only=True), await an_ada(app, "globex")
+    bob = await app.person(ada.tenant_id, "bob@example.test", "all")
+    gone = await app.person(ada.tenant_id, "gone@example.test", "all")
+    await app.tokens.revoke(ACTOR, ada.tenant_id, gone.token_id)
+    swapped = Secret(f"{ada.token.reveal()[:-1]}{'A' if ada.token.reveal()[-1] != 'A' else 'B'}")
+    made_up, nonsense = generate_token()[1], Secret("nonsense")
+    tokens = [gone.token, ada.token, eve.token, nonsense, swapped, bob.token, made_up, ada.token]
+    found = await broker.verify_again(ada.tenant_id, tokens)
+    expected = [None, ada, None, None, None, bob, None, ada]
+    assert [None if one is None else one.id for one in found] == [
+        None if one is None else one.token_id for one in expected
+    ]
+    assert found[1] == found[7] == await broker.verify(ada.token)
+    assert found[5] == await broker.verify(bob.token)
+    assert [one and one.id for one in await broker.verify_again(eve.tenant_id, tokens)].count(None) == 7
+    assert list(await broker.verify_again(ada.tenant_id, [])) == []
+    await set_tenant_status(app.console, ACTOR, ada.tenant_id, "suspended")
+    assert set(await broker.verify_again(ada.tenant_id, tokens)) == {None}
+
+
 @pytest.mark.parametrize("text", ["", "nonsense", "mcpist_" + "A" * 61, "ghp_0123456789"])
 async def test_what_is_no_token_gets_nothing(app: BrokerHarness, broker: Broker, text: str) -> None:
     ada = await an_ada(app)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 import pytest
 import pytest_asyncio
 from conformance_fixture import MODULE
@@ -16,6 +17,7 @@ from tests.support.eventually import within
 from tests.support.mcp_client import LEGACY, MODERN, NEWEST, REVISIONS, Answer
 from tests.support.postgres import DatabaseServer
 from tests.support.product import Node, Person, Product, product_on
+from tests.support.tokens import tokens
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -219,8 +221,13 @@ async def test_content_in_a_batch_and_in_a_schema(app: Asked) -> None:
     steps = [{"id": "a", "module": "test", "tool_name": "multiple_content_types", "output": True}]
     call = {"name": "batch", "arguments": {"commands": steps}}
     answer = await app.node.post(app.ada.token, "tools/call", call, revision=NEWEST)
-    shown = "Multiple content types test:\n[image: image/png]\n[resource: test://mixed-content-resource]"
-    assert answer.result["structuredContent"]["steps"] == [{"id": "a", "status": "ok", "result": shown}]
+    shown = "Multiple content types test:\n[image: image/png]\n[resource: test://mixed-content-resource]\n["
+    (step,) = answer.result["structuredContent"]["steps"]
+    assert step["result"].startswith(shown)
+    kept = orjson.loads(step["result"].removeprefix(shown)[:-1])
+    part = {"handle": kept["handle"], "position": 1}
+    image = (await app.node.call(app.ada.token, "results", "show_content", part)).result["content"]
+    assert [(block["type"], block["mimeType"]) for block in image] == [("image", "image/png")]
     call = {"name": "get_module_schema", "arguments": {"module": "test", "tools": ["image_content"]}}
     schema = (await app.node.post(app.ada.token, "tools/call", call, revision=NEWEST)).text
     assert "content to look at" in schema
@@ -230,8 +237,17 @@ async def test_content_in_a_batch_and_in_a_schema(app: Asked) -> None:
 async def test_long_texts_keep_to_the_budget(app: Asked) -> None:
     call = {"name": "call", "arguments": {"module": "test", "tool_name": "long_text", "params": {}, "max_tokens": 1000}}
     answer = await app.node.post(app.ada.token, "tools/call", call, revision=NEWEST)
-    assert len(answer.text) < 10_000
-    assert "characters are left out" in answer.text
+    partial, shown = (block["text"] for block in answer.result["content"])
+    assert tokens(partial) + tokens(shown) <= 1000
+    partial = orjson.loads(partial)["partial"]
+    (left,) = partial["left"]
+    whole = "\n".join(f"line {number}" for number in range(50_000))
+    assert shown == whole[: left["next"]]
+    assert (left["path"], left["characters"]) == ("content[0].text", len(whole))
+    part = {"handle": partial["handle"], "path": left["path"], "start": left["next"]}
+    rest = (await app.node.call(app.ada.token, "results", "read_result", part)).value
+    assert whole[left["next"] :].startswith(rest["text"])
+    assert rest["next"] == left["next"] + len(rest["text"])
 
 
 async def test_messages_for_whoever_asks_for_them(app: Asked) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,9 @@ class Scripted:
         return answer
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
+        raise NotImplementedError
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
         raise NotImplementedError
 
     async def get_connections(self, subject: Secret) -> dict[str, Any] | CredentialRefusal:

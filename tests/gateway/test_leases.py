@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -45,6 +45,9 @@ class SlowBroker:
     let: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
+        raise NotImplementedError
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
         raise NotImplementedError
 
     async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:

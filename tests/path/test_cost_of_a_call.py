@@ -28,6 +28,7 @@ BASELINE = Path(__file__).with_name("cost_of_a_call.json")
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 WARM_UP, SERIES, CALLS = 10, 5, 10
 MOST_GROWTH = 1.05
+MOST_DIFFERENCE = 1.01
 BESIDE = (
     "core/audit/chain.py",
     "core/audit/seal_batch.py",
@@ -86,16 +87,18 @@ def without_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sieve, "prepare_tools", prepare_nothing)
 
 
-async def cost(app: Any, token: str, module: str, tool: str, params: dict[str, Any]) -> int:
-    """Bytecodes of a call over a kept connection."""
+async def cost(app: Any, token: str, module: str, tool: str, params: dict[str, Any], *, plain: bool = False) -> int:
+    """Bytecodes of a call over a kept connection; with `plain`, of the plain tool."""
     async with served(app) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        arguments = {"module": module, "tool_name": tool, "params": params}
-        body = orjson.dumps(
-            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "call", "arguments": arguments}}
-        )
+        called = {"name": "call", "arguments": {"module": module, "tool_name": tool, "params": params}}
+        path = "/mcp"
+        if plain:
+            path = f"/mcp/plain/{module}"
+            called = {"name": f"{module}_{tool}", "arguments": params}
+        body = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called})
         head = (
-            f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+            f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
             "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
             f"MCP-Protocol-Version: 2025-11-25\r\nContent-Length: {len(body)}\r\n\r\n"
         )
@@ -132,4 +135,9 @@ async def test_a_tool_that_asks_a_vendor(app: ShopApp) -> None:
 
 
 async def test_a_tool_that_asks_nobody(node: Node, people: People) -> None:
-    check("no vendor", await cost(node.gateway.app, people.admin.token, "lab", "look", {"at": "x"}))
+    called = await cost(node.gateway.app, people.admin.token, "lab", "look", {"at": "x"})
+    check("no vendor", called)
+    plain = await cost(node.gateway.app, people.admin.token, "lab", "look", {"at": "x"}, plain=True)
+    assert plain <= called * MOST_DIFFERENCE, (
+        f"a plain tool takes {plain} bytecodes, call {called}: it has the same path"
+    )

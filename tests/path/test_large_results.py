@@ -230,7 +230,11 @@ async def test_what_is_not_there_is_told(app: ShopApp, ada: Person, params: dict
 async def test_the_module_is_read_by_its_name_and_never_listed(app: ShopApp, ada: Person) -> None:
     nobody = await app.product.person(ada.tenant, "nobody@acme.test")
     answer = await app.node.tool(nobody.token, "get_module_schema", {"module": "results"})
-    assert [one["name"] for one in answer.value["modules"][0]["tools"]] == ["read_result", "search_result"]
+    assert [one["name"] for one in answer.value["modules"][0]["tools"]] == [
+        "read_result",
+        "search_result",
+        "show_content",
+    ]
     for person in (ada, nobody):
         listed = await app.node.tool(person.token, "get_module_schema", {})
         assert "results" not in [one["module"] for one in listed.value["modules"]]

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from tests.path.shop_app import ShopApp, people
+from tests.support.mcp_client import MODERN
 from tests.support.product import ACTOR, Node, Person
 
 CALL = {"name": "call", "arguments": {"module": "shop", "tool_name": "look", "params": {"what": "tea"}}}
@@ -160,6 +161,23 @@ async def test_all_together_are_bounded(app: ShopApp) -> None:
         listening(node, eve.token) as second,
     ):
         assert second.status == 429
+        wanted = {"notifications": {"promptsListChanged": True}}
+        refused = await node.post(eve.token, "subscriptions/listen", wanted, revision=MODERN)
+        assert (refused.status, refused.header("retry-after")) == (429, "15")
+        assert refused.message["error"]["code"] == -32000
+        assert refused.message["error"]["data"] == {"retryAfterSeconds": 15}
+
+
+@pytest.mark.guarantee("G17")
+async def test_one_tenant_leaves_streams_for_others(app: ShopApp) -> None:
+    ada, eve = await people(app)
+    async with (
+        app.product.gateway(streams=3, streams_per_tenant=1) as node,
+        listening(node, ada.token),
+        listening(node, (await app.product.with_token(ada)).token) as second,
+        listening(node, eve.token) as others,
+    ):
+        assert (second.status, others.status) == (429, 200)
 
 
 @pytest.mark.guarantee("G17")

@@ -368,3 +368,45 @@ async def test_what_changes_while_a_stream_opens_is_told(app: StreamApp, monkeyp
             stream = await entered
             await until(lambda: updated(stream), 5)
             assert updated(stream) == [NOTE.format(1)]
+
+
+async def test_two_spellings_of_a_resource_are_one_subscription(app: StreamApp) -> None:
+    one, other = NOTE.format(1), NOTE.format("%30%31")  # both are read as the number 1
+
+    async def send(method: str, uri: str) -> None:
+        assert (await app.node.post(app.ada.token, method, {"uri": uri})).result == {}
+
+    async with hear(app.other, app.ada) as stream, listen(app.other, app.ada, wanted(other, one)) as modern:
+        assert len(modern.messages[0]["params"]["notifications"]["resourceSubscriptions"]) == 1
+        await send("resources/subscribe", one)
+        await send("resources/subscribe", other)
+        await app.change(1)
+        await until(lambda: updated(stream) and updated(modern), 5)
+        assert updated(stream) == [other], "told of as the client has subscribed to it last, and once"
+        assert len(updated(modern)) == 1
+        await send("resources/unsubscribe", one)
+        await app.subscribe(app.ada, 2)
+        await app.change(1)
+        await app.change(2)
+        await until(lambda: len(updated(stream)) == 2, 5)
+        assert updated(stream)[1:] == [NOTE.format(2)]
+
+
+def wanted(*uris: str) -> dict[str, Any]:
+    return {"resourceSubscriptions": list(uris)}
+
+
+async def test_everybody_hears_of_what_is_theirs_after_a_change_of_the_tenant(app: StreamApp) -> None:
+    """They are verified anew together; each gets what their own credential may have."""
+    others = [await app.product.with_token(app.bob) for _ in range(3)]
+    limited = await app.product.with_token(app.bob, scopes=["mcp:write"], read_only=False)
+    async with contextlib.AsyncExitStack() as stack:
+        bobs = [await stack.enter_async_context(listen(app.other, one, ALL)) for one in (app.bob, *others, limited)]
+        adas = [await stack.enter_async_context(hear(app.other, app.ada)) for _ in range(2)]
+        await app.product.tokens.revoke(ACTOR, others[1].tenant.id, others[1].token_id)
+        await until(bobs[2].over.is_set, 2)
+        await take_role(app.product, app.bob)
+        told = [bobs[number] for number in (0, 1, 3, 4)]
+        await until(lambda: all(len(changed_lists(one)) == 2 for one in told), 2)
+        assert [changed_lists(one) for one in (bobs[2], *adas)] == [[], [], []]
+        assert not any(one.over.is_set() for one in (*told, *adas))

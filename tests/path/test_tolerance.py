@@ -213,7 +213,7 @@ async def test_the_structured_part_stays_valid_under_the_output_schema(node: Nod
     listed = (await node.post(people.admin.token, "tools/list")).result["tools"]
     for definition, arguments in zip(listed, ({"module": "lab"}, LOOK, {"commands": [STEP]}), strict=True):
         answer = await node.tool(people.admin.token, definition["name"], {**arguments, "wait_for_previous": True})
-        jsonschema.validate(answer.result["structuredContent"], definition["outputSchema"])
+        jsonschema.validate(answer.result["structuredContent"], definition.get("outputSchema", True))
         assert "wait_for_previous" not in json.dumps(answer.result["structuredContent"])
 
 

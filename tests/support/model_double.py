@@ -1,7 +1,7 @@
-"""A model that agents talk to: it answers as the APIs of Anthropic, OpenAI (responses) and Gemini do.
+"""A model that agents talk to: it answers as the APIs of Anthropic, OpenAI (responses, chat) and Gemini do.
 
-It asks once for one tool of an MCP server, and when it has read the result it says that it is done. It keeps what it
-was sent; also requests that no model answers, which show whom else an agent wants to reach.
+It asks for one tool of an MCP server after another, each after the result of the one before, and then says that it is
+done. It keeps what it was sent; also requests that no model answers, which show whom else an agent wants to reach.
 """
 
 import contextlib
@@ -14,7 +14,6 @@ from typing import Any
 from aiohttp import web
 
 DONE = "It is done."
-CALL_ID = "call_1"
 
 Body = dict[str, Any]
 Events = list[tuple[str, Body]]
@@ -31,11 +30,14 @@ class Wish:
 
 @dataclass(slots=True)
 class ModelDouble:
-    """`asked` are the requests that may have tools; `results` what the tool's result looked like to the model."""
+    """`asked` are the requests that may have tools; `results` what the tools' results looked like to the model;
+    `offered` the names of all tools that it could ask for."""
 
-    wish: Wish
+    wish: Wish | None
+    then: tuple[Wish, ...] = ()
     asked: list[Body] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)
+    offered: set[str] = field(default_factory=set)
     strangers: list[str] = field(default_factory=list)
 
     @property
@@ -48,6 +50,7 @@ class ModelDouble:
         app = web.Application(client_max_size=MOST_BODY)
         app.router.add_post("/v1/messages", self._route(_Anthropic))
         app.router.add_post("/v1/responses", self._route(_Responses))
+        app.router.add_post("/v1/chat/completions", self._route(_Chat))
         app.router.add_post("/v1beta/models/{model}", self._route(_Gemini))
         app.router.add_route("*", "/{path:.*}", self._stranger)
         return app
@@ -57,9 +60,13 @@ class ModelDouble:
             body: Body = await request.json()
             self.asked.append(body)
             found = api(body, streamed="stream" in request.path or bool(body.get("stream")))
-            self.results += found.results()
-            tool = None if found.results() else next((one for one in found.tools() if _is(one, self.wish.tool)), None)
-            return found.say(DONE) if tool is None else found.call(tool, self.wish.arguments)
+            results = found.results()
+            self.offered.update(found.tools())
+            self.results = max(self.results, results, key=len)
+            wishes = () if self.wish is None else (self.wish, *self.then)
+            wish = wishes[len(results)] if len(results) < len(wishes) else None
+            tool = None if wish is None else next((one for one in found.tools() if _is(one, wish.tool)), None)
+            return found.say(DONE) if wish is None or tool is None else found.call(tool, wish.arguments)
 
         return answer
 
@@ -100,6 +107,11 @@ class _Api:
         """What tools have answered."""
         raise NotImplementedError
 
+    @property
+    def call_id(self) -> str:
+        """Of the next call."""
+        return f"call_{len(self.results()) + 1}"
+
     def say(self, text: str) -> web.Response:
         raise NotImplementedError
 
@@ -120,7 +132,7 @@ class _Anthropic(_Api):
         return self._answer({"type": "text", "text": ""}, delta, {"type": "text", "text": text}, "end_turn")
 
     def call(self, tool: str, arguments: dict[str, Any]) -> web.Response:
-        begun = {"type": "tool_use", "id": CALL_ID, "name": tool, "input": {}}
+        begun = {"type": "tool_use", "id": self.call_id, "name": tool, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
         return self._answer(begun, delta, {**begun, "input": arguments}, "tool_use")
 
@@ -159,7 +171,7 @@ class _Responses(_Api):
 
     def call(self, tool: str, arguments: dict[str, Any]) -> web.Response:
         namespace, _, name = tool.rpartition("/")
-        item = {"type": "function_call", "id": "item_1", "call_id": CALL_ID, "name": name}
+        item = {"type": "function_call", "id": "item_1", "call_id": self.call_id, "name": name}
         where = {"namespace": namespace} if namespace else {}
         return self._answer({**item, **where, "arguments": json.dumps(arguments)})
 
@@ -172,6 +184,31 @@ class _Responses(_Api):
             ("response.completed", {"response": {"id": "response_1", "usage": usage}}),
         ]
         return _stream(events)
+
+
+class _Chat(_Api):
+    def tools(self) -> Iterator[str]:
+        return (tool["function"]["name"] for tool in self.body.get("tools") or [])
+
+    def results(self) -> list[Any]:
+        return [_joined(message["content"]) for message in self.body["messages"] if message["role"] == "tool"]
+
+    def say(self, text: str) -> web.Response:
+        return self._answer({"role": "assistant", "content": text}, "stop")
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> web.Response:
+        function = {"name": tool, "arguments": json.dumps(arguments)}
+        called = {"index": 0, "id": self.call_id, "type": "function", "function": function}
+        return self._answer({"role": "assistant", "content": None, "tool_calls": [called]}, "tool_calls")
+
+    def _answer(self, message: Body, reason: str) -> web.Response:
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        whole = {"id": "chat_1", "created": 1, "model": self.body["model"], "usage": usage}
+        choice = {"index": 0, "finish_reason": reason}
+        if not self.streamed:
+            choices = [{**choice, "message": message}]
+            return web.json_response({**whole, "object": "chat.completion", "choices": choices})
+        return _stream([("", {**whole, "object": "chat.completion.chunk", "choices": [{**choice, "delta": message}]})])
 
 
 class _Gemini(_Api):

@@ -16,6 +16,7 @@ from tests.bench.wrk import Request, Sample, Target
 
 MUST_RATE = {1: (0.6, 0.65), 16: (1.0, 1.2), 64: (1.3, 1.5)}
 TEXT = "hello-benchmark"
+_RATIOS = {"req/s": rate, "CPU": cpu}
 
 
 def measure(lab: Lab) -> list[Result]:
@@ -26,7 +27,7 @@ def measure(lab: Lab) -> list[Result]:
     slow_floor = replace(floor, label="bare proxy, 20 ms", request=replace(floor.request, path="/slow"))
     slow_github = lab.of_product("call github, 20 ms", _request(lab, asking(TEXT, "later")))
     slow = interleaved([slow_github, slow_floor], (1,), lab.options, lab.progress)
-    return [_immediate(lab, immediate), _slow(slow)]
+    return [_immediate(lab, immediate), _slow(slow), _plain(lab)]
 
 
 def _toy(lab: Lab, tool: str) -> Target:
@@ -69,6 +70,16 @@ def _slow(rounds: list[list[Sample]]) -> Result:
     added = compared(rounds, 1, added_p50)
     row = Row("P3", "p50 added over the bare proxy, upstream 20 ms", "ms", added, 0.15, 0.1, more_is_better=False)
     return Result((row,), _all(rounds))
+
+
+def _plain(lab: Lab) -> Result:
+    """A plain tool beside `call` of the same one, which runs it alike."""
+    request = replace(lab.request(tools_call("bench_echo", {"text": TEXT}), TEXT), path="/mcp/plain/bench")
+    most = max(lab.options.connections)
+    rounds = interleaved([lab.of_product("plain echo", request), _toy(lab, "echo")], (most,), lab.options, lab.progress)
+    name = f"a plain tool that asks nobody, relative to `call` of it, connections: {most}"
+    rows = [Row("P1", f"{what} of {name}", "x", compared(rounds, most, of)) for what, of in _RATIOS.items()]
+    return Result(tuple(rows), _all(rounds))
 
 
 def _all(rounds: list[list[Sample]]) -> tuple[Sample, ...]:

@@ -1,11 +1,12 @@
 """Our access tokens: what one says, whom it speaks for, and what ends it; those that are none are in
 test_forged_access_tokens.py."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from joserfc.jwk import RSAKey
@@ -185,6 +186,10 @@ class Recorder:
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         self.asked.append(token.reveal())
         return UNKNOWN
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        self.asked += [token.reveal() for token in tokens]
+        return [None for _ in tokens]
 
 
 async def test_the_form_of_a_credential_tells_who_verifies_it() -> None:

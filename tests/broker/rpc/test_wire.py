@@ -5,13 +5,13 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as fields_of
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import aiohttp
 import msgspec
@@ -35,10 +35,12 @@ from broker.rpc.codec import (
     CREATE_MANDATE,
     END_MANDATE,
     EXCHANGE,
+    MAX_SUBJECTS,
     MOST_REQUEST,
     PATHS,
     STATUS,
     VERIFY,
+    VERIFY_AGAIN,
     WORKER_EXCHANGE,
     WORKER_PATHS,
     WORKER_VERIFY,
@@ -47,6 +49,7 @@ from broker.rpc.codec import (
     encode_lease_request,
     encode_result,
     encode_subject_request,
+    encode_subjects_request,
 )
 from broker.rpc.mandate_messages import (
     encode_mandate_request,
@@ -60,6 +63,7 @@ from core.connection_state import ModuleConnection
 from core.errors import Unavailable
 from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
+from gateway.auth.authenticator import MAX_RENEWALS
 from tests.broker.broker_harness import BrokerHarness
 from tests.broker.contract import an_ada, leased
 from tests.support.http_broker import Served, served_over_http
@@ -89,6 +93,9 @@ class Scripted:
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         return await self._say(token)
 
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        return await self._say((tenant_id, tokens))
+
     async def get_connections(self, subject: Secret) -> dict[str, ModuleConnection] | CredentialRefusal:
         return await self._say(subject)
 
@@ -116,6 +123,7 @@ MANDATE = Mandate(REFERENCE.mandate_id, uuid4(), uuid4(), MandatePurpose.JOB, WA
 BY_MANDATE = LeaseRequest(REFERENCE, "github", "list_repositories", 2)
 BODIES = {
     VERIFY: encode_subject_request(SUBJECT),
+    VERIFY_AGAIN: encode_subjects_request(CREDENTIAL.tenant_id, [SUBJECT]),
     STATUS: encode_subject_request(SUBJECT),
     EXCHANGE: encode_lease_request(SUBJECT, ASKS),
     CREATE_MANDATE: encode_mandate_request(WANTED),
@@ -210,7 +218,7 @@ async def test_the_answer_to_another_request_is_none(tcp: Served, scripted: Scri
 @pytest.mark.parametrize("path", PATHS + WORKER_PATHS)
 async def test_the_same_bytes_twice(tcp: Served, scripted: Scripted, path: str) -> None:
     body = BODIES[path]
-    scripted.answer = {} if path == STATUS else LEASE
+    scripted.answer = {STATUS: {}, VERIFY_AGAIN: [CREDENTIAL]}.get(path, LEASE)
     token = bearer(tcp.worker_key if path in WORKER_PATHS else tcp.key, path, body)
     assert (await post(tcp, path, body, token)).status == 200
     assert (await post(tcp, path, body, token)).status == 401
@@ -235,6 +243,27 @@ async def test_each_path_is_for_one_kind_of_process(tcp: Served, scripted: Scrip
         with pytest.raises(Unavailable):
             await ask
     assert scripted.asked == []
+
+
+async def test_several_credentials_travel_whole_and_each_in_its_place(served: Served, scripted: Scripted) -> None:
+    scripted.answer = [None, CREDENTIAL]
+    tenant_id, tokens = CREDENTIAL.tenant_id, [Secret("mcpist_one"), Secret("mcpist_two")]
+    assert list(await served.client.verify_again(tenant_id, tokens)) == [None, CREDENTIAL]
+    assert [(asked, list(of)) for asked, of in scripted.asked] == [(tenant_id, tokens)]
+    for wrong in ([CREDENTIAL], [CREDENTIAL] * 3):
+        scripted.answer = wrong
+        with pytest.raises(Unavailable):
+            await served.client.verify_again(tenant_id, tokens)
+
+
+async def test_no_more_are_asked_about_than_one_answer_may_hold(served: Served, scripted: Scripted) -> None:
+    assert MAX_RENEWALS <= MAX_SUBJECTS
+    longest = replace(CREDENTIAL, id="i" * 100, client="\U0001f600" * 200, audit_pass="p" * 74, expires_at=NEXT_YEAR)
+    scripted.answer = [longest] * MAX_SUBJECTS
+    tokens = [SUBJECT] * MAX_SUBJECTS
+    assert list(await served.client.verify_again(CREDENTIAL.tenant_id, tokens)) == scripted.answer
+    with pytest.raises(Unavailable):
+        await served.client.verify_again(CREDENTIAL.tenant_id, [*tokens, SUBJECT])
 
 
 async def test_mandates_travel_whole(served: Served, scripted: Scripted) -> None:

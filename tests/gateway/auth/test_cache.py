@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,7 +23,7 @@ from core.generations import Generations
 from core.observability.metrics import Metrics
 from core.secret import Secret
 from core.token_format import generate_token
-from gateway.auth.authenticator import MAX_CACHE_SECONDS, CallerAuthenticator
+from gateway.auth.authenticator import MAX_CACHE_SECONDS, MAX_RENEWALS, CallerAuthenticator
 from gateway.mcp.errors import Unauthenticated
 from tests.support.eventually import within
 from tests.support.postgres import MadeTenant, ScratchDatabase
@@ -48,6 +48,8 @@ class CountingBroker:
     def __init__(self, tenant_id: UUID, user_id: UUID, clock: Clock) -> None:
         self.credential = Credential("a", "api_token", tenant_id, user_id, frozenset({"mcp:read"}), generation=1)
         self.asked = 0
+        self.together: list[int] = []
+        self.unknown: set[str] = set()
         self.gate = asyncio.Event()
         self.gate.set()
         self._clock = clock
@@ -59,6 +61,12 @@ class CountingBroker:
         if expires is not None and expires <= self._clock.now:
             return CredentialRefusal(RefusalReason.EXPIRED)
         return self.credential
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        assert tenant_id == self.credential.tenant_id
+        self.together.append(len(tokens))
+        verdicts = [None if token.reveal() in self.unknown else await self.verify(token) for token in tokens]
+        return [verdict if isinstance(verdict, Credential) else None for verdict in verdicts]
 
 
 @pytest.fixture
@@ -282,3 +290,36 @@ async def test_nothing_of_a_credential_is_kept_but_a_digest(authenticate: Caller
     await authenticate(token, "192.0.2.1")
     kept: Any = vars(authenticate)
     assert token.removeprefix("Bearer ") not in repr(kept)
+
+
+async def test_those_that_are_renewed_get_each_their_own(
+    authenticate: CallerAuthenticator, broker: CountingBroker, database: ScratchDatabase, token: str
+) -> None:
+    other, stranger = (f"Bearer {generate_token()[1].reveal()}" for _ in range(2))
+    first = await authenticate(token, "192.0.2.1")
+    assert list(await authenticate.renew(first.tenant_id, [token, token])) == [first, first]
+    assert broker.asked == 1
+    broker.unknown.add(stranger.removeprefix("Bearer "))
+    await promote(database, broker)
+
+    async def is_outdated() -> bool:
+        return not authenticate.is_current(first)
+
+    await within(5, is_outdated)
+    renewed = await authenticate.renew(first.tenant_id, [stranger, token, other, token])
+    assert [caller and caller.system_role for caller in renewed] == [None, "admin", "admin", "admin"]
+    assert renewed[1] is renewed[3]
+    assert authenticate.find(authenticate.compute_key(stranger)) is None
+
+
+async def test_more_are_renewed_than_one_request_may_ask_for(
+    authenticate: CallerAuthenticator, broker: CountingBroker, token: str
+) -> None:
+    first = await authenticate(token, "192.0.2.1")
+    longs = [f"Bearer {JWT}{'A' * 7_000}{number}" for number in range(8)]
+    shorts = [f"Bearer {generate_token()[1].reveal()}" for _ in range(MAX_RENEWALS + 1)]
+    renewed = await authenticate.renew(first.tenant_id, [*longs, *shorts])
+    assert len(renewed) == len(longs) + len(shorts)
+    assert None not in renewed
+    assert all(size <= MAX_RENEWALS for size in broker.together)
+    assert len(broker.together) == 3

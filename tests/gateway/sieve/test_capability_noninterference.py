@@ -10,8 +10,10 @@ import pytest
 
 from core.caller import Caller
 from core.permissions import Policy, Role
+from core.secret import Secret
 from gateway.argument_validation import validate_arguments
 from gateway.capabilities.completions import CompletionMethods
+from gateway.capabilities.paging import ListPages
 from gateway.capabilities.prompts import PromptMethods
 from gateway.capabilities.resources import ResourceMethods
 from gateway.catalogue import Catalogue, CatalogueTool
@@ -56,9 +58,11 @@ class _World:
     def __init__(self, catalogue: Catalogue) -> None:
         self.sieve = Sieve(catalogue)
         self.runner = _UnrecordedRunner(self.sieve)
+        runner, pages = cast("ToolRunner", self.runner), ListPages(Secret("key"))
         parts = [
-            of(self.sieve, cast("ToolRunner", self.runner))
-            for of in (ResourceMethods, PromptMethods, CompletionMethods)
+            ResourceMethods(self.sieve, runner, pages),
+            PromptMethods(self.sieve, runner, pages),
+            CompletionMethods(self.sieve, runner),
         ]
         self._handlers: Mapping[str, Handler] = {
             name: run for part in parts for name, run in part.get_handlers().items()

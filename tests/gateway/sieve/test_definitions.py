@@ -122,4 +122,5 @@ def test_the_three_tools_in_their_order_with_hints_and_schemas() -> None:
     assert [tool["annotations"]["readOnlyHint"] for tool in tools] == [True, False, False]
     for tool in tools:
         assert tool["inputSchema"]["additionalProperties"] is False
-        assert tool["outputSchema"]["type"] == "object"
+        # A tool may answer with content alone, and clients refuse that from `call` where it has an output schema.
+        assert tool.get("outputSchema", {}).get("type") == (None if tool["name"] == "call" else "object")

@@ -4,6 +4,7 @@ import asyncio
 import time
 import tracemalloc
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ import orjson
 import pytest
 
 from core.permissions import Policy, Role
-from gateway.catalogue import Catalogue, load_installed_modules
+from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
 from gateway.lookup_recorder import MissingName
 from gateway.mcp.authority import Authority
 from gateway.mcp.request_context import RequestContext
@@ -25,7 +26,7 @@ from server.tool_translations import load_translations
 from tests.gateway.sieve.matrices import Matrix
 from tests.gateway.sieve.test_definitions import multiplied, view_of
 from tests.support.tokens import tokens
-from tests.support.toy_modules import crowd, without
+from tests.support.toy_modules import crowd, crowd_with_capabilities, without_capabilities
 
 NEEDS_CONNECT = {"connection": "needs_connect", "note": "connect it"}
 
@@ -86,6 +87,8 @@ class Asked:
         ("move a calendar event", "google_calendar.move_event"),
         ("run SQL on my database", "supabase.execute_sql"),
         ("transition a jira ticket", "jira.transition_issue"),
+        ("jira ticket to done", "jira.transition_issue"),
+        ("which milestones are there?", "github.list_milestones"),
         ("Jira の課題を検索", "jira.search_issues"),
         ("プルリクエストの一覧", "github.list_pull_requests"),
         ("Notion のページを作る", "notion.create_page"),
@@ -95,6 +98,32 @@ class Asked:
 )
 async def test_words_of_people_find_the_tool(everything: SieveView, query: str, tool: str) -> None:
     assert tool in (await Asked(everything).found(query))[:3]
+
+
+async def test_resources_and_prompts_are_found_with_what_uses_them(everything: SieveView) -> None:
+    answer = await Asked(everything)(query="readme of the repository", module="github")
+    (readme,) = [one for one in answer["offered"] if one["uri"].endswith("readme")]
+    assert (readme["module"], readme["kind"]) == ("github", "resource")
+    assert readme["uri"].startswith(("github://", "resource://github/"))
+    assert "resources/read" in answer["use"]
+    prompts = [prompt.prompt for prompt in everything.prompts.values()]
+    for prompt in prompts:
+        offered = (await Asked(everything)(query=f"{prompt.title} {prompt.name}")).get("offered", [])
+        (found,) = [one for one in offered if one.get("name") == prompt.name]
+        assert (found["kind"], found["arguments"]) == ("prompt", list(prompt.arguments.model_fields))
+    assert all("kind" not in one for one in answer["tools"])
+
+
+async def test_hidden_resources_and_prompts_are_not_found() -> None:
+    """All is as in a world without them: those that are found, what is found with them, and in which order."""
+    catalogue = crowd_with_capabilities(3)
+    some = view_of(catalogue, "m00q.*", "m01q.s0102q", "m01q.t0100q")
+    kept = [("m01q", "s0102q"), ("m01q", "t0100q")]
+    kept += [("m00q", tool.name) for tool in catalogue.list_capabilities("m00q")]
+    alone = view_of(without_capabilities(catalogue, kept), "*")
+    for query in ("s0102q", "e0103q", "p0104q", "e0003q s0002q", "About y0004 y0104 m01q"):
+        assert await Asked(some)(query=query) == await Asked(alone)(query=query)
+    assert (await Asked(some)(query="e0103q")).get("offered") is None
 
 
 async def test_japanese_finds_tools_that_have_english_texts_alone(installed: Catalogue) -> None:
@@ -149,10 +178,11 @@ async def test_a_hidden_module_is_searched_as_a_made_up_one(installed: Catalogue
 
 async def test_hidden_tools_change_no_order(installed: Catalogue) -> None:
     """Neither rank nor page nor cursor: all is as in a world without them."""
+    unsampled = build_catalogue(replace(module, samples={}) for module in installed.modules)
     for permission in ("github:read", "jira.*", "notion.search_pages"):
         some = view_of(installed, permission)
-        kept = [(name, tool.name) for name, module in some.modules.items() for tool in module.tools]
-        alone = view_of(without(installed, kept), "*")
+        kept = [(one.module, one.name) for one in some.list_capabilities()]
+        alone = view_of(without_capabilities(unsampled, kept), "*")
         for query in ("issue", "search pages", "list comments of a page", "課題 検索"):
             assert await Asked(some)(query=query) == await Asked(alone)(query=query)
 

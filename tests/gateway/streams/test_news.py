@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from core.caller import Caller, Credential
 from core.errors import Unavailable
 from core.permissions import Policy, Role
 from core.scopes import READ
+from gateway.mcp.errors import Unauthenticated
 from gateway.sieve.sieve import Sieve
 from gateway.streams.open_stream import NewsSource, Notification, OpenStream
 from gateway.streams.resource_changes import ResourceChange
@@ -60,7 +61,8 @@ class Rig:
         self.watch.hear_change(msgspec.json.encode(change).decode())
 
     async def take(self) -> set[str]:
-        return {one.params["uri"] for one in await self.updates.take_news(CALLER)}
+        await self.updates.look_up(CALLER)
+        return {one.params["uri"] for one in self.updates.take_news(CALLER)}
 
 
 @pytest.fixture
@@ -68,7 +70,7 @@ async def rig() -> AsyncIterator[Rig]:
     hub = create_hub()
     watch, store = ResourceWatch(hub), SlowStore()
     updates = ResourceUpdates(Sieve(build_desk_catalogue()), CALLER, load=store.load)
-    with watch.watch(updates, open_stream([], updates)):
+    with watch.watch(updates, open_stream(Connection(), updates)):
         yield Rig(store, watch, updates)
 
 
@@ -76,14 +78,33 @@ def create_hub() -> StreamHub:
     return StreamHub(lambda _caller: True, max_streams=9, max_per_credential=9)
 
 
-def open_stream(written: list[bytes], *sources: NewsSource) -> OpenStream:
-    async def authenticate() -> Caller:
+@dataclass
+class Connection:
+    """A client that reads all; `takes_at_once`: without a wait."""
+
+    written: list[bytes] = field(default_factory=list[bytes])
+    takes_at_once: bool = True
+    authorization: str = "Bearer x"
+
+    async def authenticate(self) -> Caller:
+        if self.authorization == "Bearer gone":
+            raise Unauthenticated("Bearer")
         return CALLER
 
-    async def write(data: bytes) -> None:
-        written.append(data)
+    def get_authorization(self) -> str:
+        return self.authorization
 
-    return OpenStream(CALLER, authenticate, write, sources, asyncio.get_running_loop().time() + 60)
+    async def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    def write_at_once(self, data: bytes) -> bool:
+        if self.takes_at_once:
+            self.written.append(data)
+        return self.takes_at_once
+
+
+def open_stream(connection: Connection, *sources: NewsSource) -> OpenStream:
+    return OpenStream(CALLER, connection, sources, asyncio.get_running_loop().time() + 60)
 
 
 async def test_what_changes_while_subscriptions_are_loaded_is_told(rig: Rig) -> None:
@@ -127,27 +148,30 @@ class OneNews:
         self._left = [Notification(name, {})]
         self._failures = failures
 
-    async def take_news(self, caller: Caller) -> Sequence[Notification]:
-        if self._failures:
-            self._failures -= 1
-            raise Unavailable
+    def is_ready(self, caller: Caller) -> bool:
+        return not self._failures
+
+    async def look_up(self, caller: Caller) -> None:
+        self._failures -= 1
+        raise Unavailable
+
+    def take_news(self, caller: Caller) -> Sequence[Notification]:
         taken, self._left = self._left, []
         return taken
 
 
-async def test_a_source_that_fails_loses_no_news_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("takes_at_once", [True, False])
+async def test_a_source_that_fails_loses_no_news_of_others(
+    monkeypatch: pytest.MonkeyPatch, takes_at_once: bool
+) -> None:
     monkeypatch.setattr("gateway.streams.stream_hub.RETRY_SECONDS", 0)
     monkeypatch.setattr("gateway.streams.stream_hub.PAUSE_SECONDS", 0)
-    hub, written = create_hub(), list[bytes]()
-    stream = open_stream(written, OneNews("first"), OneNews("second", failures=1), OneNews("third"))
+    hub, connection = create_hub(), Connection(takes_at_once=takes_at_once)
+    stream = open_stream(connection, OneNews("first"), OneNews("second", failures=1), OneNews("third"))
 
-    async def receive() -> dict[str, Any]:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    told: Callable[[str], int] = lambda name: b"".join(written).count(f'"{name}"'.encode())  # noqa: E731
+    told: Callable[[str], int] = lambda name: b"".join(connection.written).count(f'"{name}"'.encode())  # noqa: E731
     with hub.register(stream):
-        holding = asyncio.ensure_future(hub.hold(stream, receive))
+        holding = asyncio.ensure_future(hub.hold(stream, wait_for_ever))
         with contextlib.suppress(TimeoutError):
             await until(lambda: told("second"), 5)
         await until(lambda: stream.teller is None)
@@ -155,3 +179,37 @@ async def test_a_source_that_fails_loses_no_news_of_others(monkeypatch: pytest.M
         await holding
     hub.close()
     assert [told(name) for name in ("first", "second", "third")] == [1, 1, 1]
+
+
+async def test_a_tenants_callers_are_verified_together_and_a_refused_one_alone() -> None:
+    """One answer for each: whom the broker leaves out is verified alone, and ended if their credential is refused."""
+    current, asked = CALLER, list[Sequence[str]]()
+    renewed = replace(CALLER, email="new@b.test")
+
+    async def verify_again(tenant_id: UUID, authorizations: Sequence[str]) -> Sequence[Caller | None]:
+        assert tenant_id == CALLER.tenant_id
+        asked.append(list(authorizations))
+        return [None if one == "Bearer gone" else renewed for one in authorizations]
+
+    hub = StreamHub(
+        lambda caller: caller is current, verify_again=verify_again, max_streams=999, max_per_credential=999
+    )
+    connections = [Connection(authorization=f"Bearer {name}") for name in ("gone", *"abc")]
+    streams = [open_stream(connection, OneNews("news")) for connection in connections]
+    with contextlib.ExitStack() as stack:
+        for stream in streams:
+            stack.enter_context(hub.register(stream))
+        holding = [asyncio.ensure_future(hub.hold(stream, wait_for_ever)) for stream in streams]
+        await until(lambda: all(b"news" in b"".join(one.written) for one in connections), 5)
+        current = renewed
+        hub.wake_tenant(CALLER.tenant_id)
+        await until(lambda: streams[0].is_over, 5)
+        await until(lambda: all(stream.caller is renewed for stream in streams[1:]), 5)
+        assert asked == [["Bearer gone", "Bearer a", "Bearer b", "Bearer c"]]
+        hub.close()
+        await asyncio.gather(*holding)
+
+
+async def wait_for_ever() -> dict[str, Any]:
+    await asyncio.Event().wait()
+    raise AssertionError

@@ -1,0 +1,356 @@
+"""The agents of the matrix: command lines with a model of ours, which asks for one tool after another."""
+
+import json
+import re
+import shlex
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.clients.matrix.installed import install_node, node_version
+from tests.clients.matrix.plan import (
+    META,
+    PROMPT,
+    PROMPT_TEXT,
+    RESOURCE,
+    RESOURCE_TEXT,
+    TOKEN,
+    VIEWS,
+    planned,
+    url_of,
+)
+from tests.clients.matrix.product import MatrixProduct
+from tests.clients.matrix.room import MODEL_URL, Room, open_room
+from tests.support.model_double import ModelDouble, Wish
+from tests.support.node import NODE
+from tests.support.without_network import Ended
+
+KEY = "no-key-of-anybody"
+ASK = "Greet Ada"
+NOT_A_CALL = ("list", "resource", "prompt")
+Answer = dict[str, Any]
+
+
+class SignInFailed(Exception):
+    """The client has not signed in; the message is what it said."""
+
+
+class NoSignIn(Exception):
+    """The client can sign in only where a person sits before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """An agent in its room. `token` is None where it signs in."""
+
+    room: Room
+    modules: Path
+    url: str
+    token: str | None
+
+    @property
+    def header(self) -> str:
+        return f"Bearer {self.token}"
+
+    @property
+    def folder(self) -> Path:
+        folder = self.room.home / "work"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def write(self, path: str, text: str) -> None:
+        file = self.room.home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+Ask = Callable[[Seat, str], Awaitable[Ended]]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent. `settle` writes its settings and signs in; `ask` gives it a prompt. `typed` is what a person types to
+    attach the resource or to use the prompt; `read` the tool by which its model reads a resource. `preface` are wishes
+    that come before those for the tools of the view; `wrap` puts those into the call of another tool."""
+
+    name: str
+    package: str
+    settle: Callable[[Seat], Awaitable[None]]
+    ask: Ask
+    typed: dict[str, str]
+    read: Wish | None = None
+    preface: Callable[[list[str]], tuple[Wish, ...]] = lambda names: ()
+    wrap: Callable[[Wish], Wish] = lambda wish: wish
+
+    @property
+    def version(self) -> str:
+        return node_version(self.package)
+
+    def install(self) -> None:
+        """Raises NotInstalled."""
+        install_node()
+
+    async def drive(self, product: MatrixProduct, folder: Path, auth: str) -> dict[str, Any]:
+        """The answers of each view, as `judge` takes them."""
+        return {view: await self._drive_view(product, folder, view, auth) for view in VIEWS}
+
+    async def _drive_view(self, product: MatrixProduct, folder: Path, view: str, auth: str) -> dict[str, Any]:
+        checks = [(check, given) for check, given in planned(view) if check not in NOT_A_CALL]
+        if view != META:  # its model cannot ask for what is not listed
+            checks = [(check, given) for check, given in checks if check not in ("hidden", "made_up")]
+        wishes = [Wish(*given) for _, given in checks]
+        before = self.preface([wish.tool for wish in wishes])
+        reads = () if self.read is None else (self.read,)
+        model = ModelDouble(None)
+        async with open_room(product, folder, model) as room:
+            token = product.token if auth == TOKEN else None
+            seat = Seat(room, install_node(), url_of(product.mcp_url, view), token)
+            try:
+                await self.settle(seat)
+            except NoSignIn as reason:
+                return {"connect": {"unsupported": str(reason)}}
+            except SignInFailed as error:
+                return {"connect": {"error": True, "text": str(error)}}
+            model.wish, *then = [*before, *map(self.wrap, wishes), *reads]
+            model.then = tuple(then)
+            ended = await self.ask(seat, ASK)
+            answers: dict[str, Any] = {"list": self._listed(model)}
+            given = model.results[len(before) :]
+            asked: list[str] = [check for check, _ in checks] + (["resource"] if reads else [])
+            for number, check in enumerate(asked):
+                said = f"no result; it ended with {ended.code}: {ended.out[-400:]} {ended.err[-600:]}"
+                text = str(given[number]) if number < len(given) else said
+                answers[check] = {"text": text, "native": False}
+            if view != META:
+                answers |= {"hidden": {"not_listed": True}, "made_up": {"not_listed": True}}
+            for check in ("resource", "prompt"):
+                if check in self.typed:
+                    answers[check] = await self._typed(seat, model, self.typed[check])
+                elif check not in answers:
+                    answers[check] = {"unsupported": "nothing for it in the client"}
+            return answers
+
+    def _listed(self, model: ModelDouble) -> Answer:
+        """What of ours its model has heard of."""
+        text = json.dumps(model.asked[:1])  # some show names first, and tools when the model wants them
+        found = [re.match(r".*mcpist(?:__|_|/)+(\w+)$", name) for name in model.offered]
+        names = {one[1] for one in found if one} | set(re.findall(r"\bmcp__mcpist__(\w+)", text))
+        return {"names": sorted(names)}
+
+    async def _typed(self, seat: Seat, model: ModelDouble, typed: str) -> Answer:
+        """What reaches the model of what a person types."""
+        model.wish, model.then = None, ()
+        model.asked.clear()
+        ended = await self.ask(seat, typed)
+        heard = json.dumps(model.asked, ensure_ascii=False)
+        if any(text in heard for text in (RESOURCE_TEXT, PROMPT_TEXT)):
+            return {"text": heard}
+        said = "" if model.asked else f"; nothing was asked: {ended.out[-500:]} {ended.err[-500:]}"
+        return {"text": f"`{typed}` did not bring it to the model{said}"}
+
+
+def require(ended: Ended, word: str = "") -> None:
+    if ended.code != 0 or word not in ended.out + ended.err:
+        raise SignInFailed(f"it ended with {ended.code}: {ended.out[-1000:]} {ended.err[-1000:]}")
+
+
+QUIET_CLAUDE = {
+    "ANTHROPIC_BASE_URL": MODEL_URL,
+    "ANTHROPIC_API_KEY": KEY,
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_AUTOUPDATER": "1",
+}
+
+
+def claude_script(seat: Seat) -> Path:
+    return seat.modules / "@anthropic-ai" / "claude-code" / "cli-wrapper.cjs"
+
+
+async def run_claude(seat: Seat, *arguments: str) -> Ended:
+    return await seat.room.run([NODE, claude_script(seat), *arguments], 120, seat.folder, **QUIET_CLAUDE)
+
+
+async def settle_claude(seat: Seat) -> None:
+    header = ["--header", f"Authorization: {seat.header}"] if seat.token else []
+    add = ["mcp", "add", "--scope", "user", "--transport", "http", "mcpist", seat.url, *header]
+    require(await run_claude(seat, *add))
+    if not seat.token:
+        login = shlex.join([str(NODE), str(claude_script(seat)), "mcp", "login", "mcpist"])
+        terminal = ["script", "-qefc", login, "/dev/null"]  # without one it opens no browser
+        require(await seat.room.run(terminal, 120, seat.folder, **QUIET_CLAUDE))
+
+
+async def ask_claude(seat: Seat, prompt: str) -> Ended:
+    return await run_claude(seat, "-p", prompt, "--allowedTools", "mcp__mcpist,ReadMcpResourceTool")
+
+
+def search_tools(names: list[str]) -> tuple[Wish, ...]:
+    """Claude Code shows its model names, and loads the tools that it selects; the three are loaded at once."""
+    if "call" in names:
+        return ()
+    return (Wish("ToolSearch", {"query": f"select:{','.join(f'mcp__mcpist__{name}' for name in names)}"}),)
+
+
+CODEX = """
+model = "a-model"
+model_provider = "double"
+check_for_update_on_startup = false
+mcp_oauth_credentials_store = "file"
+
+[analytics]
+enabled = false
+
+[features]
+apps = false
+plugins = false
+remote_plugin = false
+
+[model_providers.double]
+name = "double"
+base_url = "{model}/v1"
+env_key = "MODEL_KEY"
+wire_api = "responses"
+
+[mcp_servers.mcpist]
+url = "{url}"
+"""
+
+
+async def run_codex(seat: Seat, *arguments: str) -> Ended:
+    script = seat.modules / "@openai" / "codex" / "bin" / "codex.js"
+    variables = {"MODEL_KEY": KEY, "MCPIST_TOKEN": seat.token or ""}
+    return await seat.room.run([NODE, script, *arguments], 120, seat.folder, **variables)
+
+
+async def settle_codex(seat: Seat) -> None:
+    bearer = 'bearer_token_env_var = "MCPIST_TOKEN"\n' if seat.token else ""
+    seat.write(".codex/config.toml", CODEX.format(model=MODEL_URL, url=seat.url) + bearer)
+    if not seat.token:
+        require(await run_codex(seat, "mcp", "login", "mcpist"))
+
+
+async def ask_codex(seat: Seat, prompt: str) -> Ended:
+    return await run_codex(seat, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt)
+
+
+def gemini_settings(seat: Seat) -> dict[str, Any]:
+    server: dict[str, Any] = {"httpUrl": seat.url, "trust": True}
+    if seat.token:
+        server["headers"] = {"Authorization": seat.header}
+    return {
+        "mcpServers": {"mcpist": server},
+        "telemetry": {"enabled": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "general": {"disableAutoUpdate": True, "disableUpdateNag": True, "enableAutoUpdate": False},
+    }
+
+
+async def settle_gemini(seat: Seat) -> None:
+    if not seat.token:
+        raise NoSignIn("`/mcp auth` wants a person before it")
+    settings = gemini_settings(seat) | {
+        "model": {"name": "gemini-2.5-pro"},
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+    }
+    seat.write(".gemini/settings.json", json.dumps(settings))
+
+
+async def ask_gemini(seat: Seat, prompt: str) -> Ended:
+    script = seat.modules / "@google" / "gemini-cli" / "bundle" / "gemini.js"
+    variables = {
+        "GEMINI_API_KEY": KEY,
+        "GOOGLE_GEMINI_BASE_URL": MODEL_URL,
+        "GEMINI_TELEMETRY_ENABLED": "false",
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    }
+    return await seat.room.run([NODE, script, "--approval-mode", "yolo", "-p", prompt], 120, seat.folder, **variables)
+
+
+async def settle_qwen(seat: Seat) -> None:
+    if not seat.token:
+        raise NoSignIn("`/mcp auth` wants a person before it")
+    security = {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}}
+    seat.write(".qwen/settings.json", json.dumps(gemini_settings(seat) | {"security": security}))
+
+
+async def ask_qwen(seat: Seat, prompt: str) -> Ended:
+    script = seat.modules / "@qwen-code" / "qwen-code" / "cli.js"
+    variables = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{MODEL_URL}/v1", "OPENAI_MODEL": "a-model"}
+    return await seat.room.run([NODE, script, "--approval-mode", "yolo", "-p", prompt], 120, seat.folder, **variables)
+
+
+def search_tools_of_qwen(names: list[str]) -> tuple[Wish, ...]:
+    selected = ",".join(f"mcp__mcpist__{name}" for name in names)
+    return (Wish("tool_search", {"query": f"select:{selected}", "max_results": 20}),)
+
+
+def wrap_for_qwen(wish: Wish) -> Wish:
+    return Wish("tool_call", {"name": f"mcp__mcpist__{wish.tool}", "arguments": wish.arguments})
+
+
+async def run_opencode(seat: Seat, *arguments: str) -> Ended:
+    program = seat.modules / "opencode-linux-x64" / "bin" / "opencode"
+    variables = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    return await seat.room.run([program, *arguments], 120, seat.folder, **variables)
+
+
+async def settle_opencode(seat: Seat) -> None:
+    server: dict[str, Any] = {"type": "remote", "url": seat.url}
+    if seat.token:
+        server |= {"headers": {"Authorization": seat.header}, "oauth": False}
+    options = {"baseURL": f"{MODEL_URL}/v1", "apiKey": KEY}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"a-model": {"name": "a-model"}}}
+    settings = {
+        "mcp": {"mcpist": server},
+        "provider": {"double": provider},
+        "model": "double/a-model",
+        "small_model": "double/a-model",
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    seat.write(".config/opencode/opencode.json", json.dumps(settings))
+    if not seat.token:
+        require(await run_opencode(seat, "mcp", "auth", "mcpist"))
+
+
+async def ask_opencode(seat: Seat, prompt: str) -> Ended:
+    return await run_opencode(seat, "run", prompt)
+
+
+CLAUDE_CODE = Agent(
+    "Claude Code",
+    "@anthropic-ai/claude-code",
+    settle_claude,
+    ask_claude,
+    {"resource": f"Say what is in @mcpist:{RESOURCE} here", "prompt": f"/mcp__mcpist__{PROMPT} one two"},
+    preface=search_tools,
+)
+CODEX_CLI = Agent(
+    "Codex CLI",
+    "@openai/codex",
+    settle_codex,
+    ask_codex,
+    {},
+    Wish("read_mcp_resource", {"server": "mcpist", "uri": RESOURCE}),
+)
+GEMINI_CLI = Agent(
+    "Gemini CLI",
+    "@google/gemini-cli",
+    settle_gemini,
+    ask_gemini,
+    {"resource": f"Say what is in @mcpist:{RESOURCE} here", "prompt": f'/{PROMPT} --arg1="one" --arg2="two"'},
+)
+QWEN_CODE = Agent(
+    "Qwen Code",
+    "@qwen-code/qwen-code",
+    settle_qwen,
+    ask_qwen,
+    {"resource": f"Say what is in @mcpist:{RESOURCE} here", "prompt": f'/{PROMPT} --arg1="one" --arg2="two"'},
+    preface=search_tools_of_qwen,
+    wrap=wrap_for_qwen,
+)
+OPENCODE = Agent("OpenCode", "opencode-ai", settle_opencode, ask_opencode, {})
+AGENTS = (CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, QWEN_CODE, OPENCODE)

@@ -1,0 +1,92 @@
+"""The clients of the matrix as the registries have them, in the versions of package.json: `dependencies` are npm's, and
+`python` names the packages of each virtual environment. All of it is kept below .venv/.cache, made once per version."""
+
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+CACHE = ROOT / ".venv" / ".cache" / "clients"
+INSTALL_SECONDS = 900
+PINNED = json.loads((HERE / "package.json").read_text("utf-8"))
+
+
+class NotInstalled(Exception):
+    """A client could not be installed; the message says why."""
+
+
+@functools.cache
+def install_python(name: str) -> Path:
+    """The interpreter of a virtual environment with the packages that `python` has for that name.
+
+    Raises:
+        NotInstalled
+    """
+    packages: list[str] = PINNED["python"][name]
+    place = CACHE / f"{name.replace(' ', '-')}-{_digest(packages)}"
+    uv = Path(sys.executable).with_name("uv")
+    make = [str(uv), "venv", "--quiet", "--clear", "--python", sys.executable, str(place)]
+    fill = [str(uv), "pip", "install", "--quiet", "--python", str(place / "bin" / "python"), *packages]
+    return _install(place, make, fill) / "bin" / "python"
+
+
+@functools.cache
+def install_node() -> Path:
+    """The `node_modules` with all npm packages.
+
+    Raises:
+        NotInstalled
+    """
+    lock = HERE / "package-lock.json"
+    place = CACHE / f"npm-{_digest(lock.read_text('utf-8'))}"
+    place.mkdir(parents=True, exist_ok=True)
+    for file in (HERE / "package.json", lock):
+        shutil.copy(file, place)
+    options = ["--include=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    return _install(place, [str(ROOT / "tools" / "npm"), "ci", *options]) / "node_modules"
+
+
+def node_version(package: str) -> str:
+    """The pinned version of an npm package."""
+    return PINNED["dependencies"][package]
+
+
+def python_version(name: str) -> str:
+    """The pinned version of the first package of a virtual environment."""
+    return PINNED["python"][name][0].partition("==")[2]
+
+
+def _digest(pinned: object) -> str:
+    return hashlib.sha256(json.dumps(pinned).encode()).hexdigest()[:10]
+
+
+def _install(place: Path, *commands: list[str]) -> Path:
+    """Processes that start together wait for the first."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"{place.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = place / ".installed"
+        if not done.exists():
+            for command in commands:
+                _run(command, place)
+            done.touch()
+    return place
+
+
+def _run(command: list[str], place: Path) -> None:
+    try:
+        folder = place if place.exists() else CACHE
+        tried = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, env=os.environ
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotInstalled(f"{Path(command[0]).name}: {type(error).__name__}") from None
+    if tried.returncode:
+        raise NotInstalled(f"{Path(command[0]).name} ended with {tried.returncode}: {tried.stderr.strip()[-300:]}")
