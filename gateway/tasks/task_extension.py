@@ -90,6 +90,10 @@ class TaskExtension:
             return {**_describe_task(job, "failed"), "error": {"code": INTERNAL_ERROR, "message": answer}}
         if job.awaits_input and answer.questions:
             requests = await self._build_requests(params, job, answer)
+            if not requests:  # all were answered since the job was read
+                working = _describe_task(job, "working")
+                del working["statusMessage"]  # it says that the task asks
+                return working
             return {**_describe_task(job, "input_required"), "inputRequests": requests}
         return {**_describe_task(job, "completed"), "result": {"resultType": _COMPLETE, **answer.build_result()}}
 
