@@ -3,7 +3,7 @@ questions asked."""
 
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -63,6 +63,10 @@ class Counting:
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         self.asked += 1
         return await self._verifier.verify(token)
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        self.asked += 1
+        return await self._verifier.verify_again(tenant_id, tokens)
 
 
 @dataclass(slots=True)

@@ -17,10 +17,13 @@ from broker.rpc.codec import (
     PATHS,
     STATUS,
     VERIFY,
+    VERIFY_AGAIN,
     WORKER_EXCHANGE,
     WORKER_VERIFY,
+    decode_credentials,
     encode_lease_request,
     encode_subject_request,
+    encode_subjects_request,
 )
 from broker.rpc.gateway_keys import load_private_key
 from broker.rpc.mandate_messages import encode_mandate_request, encode_reference, encode_worker_lease_request
@@ -87,12 +90,18 @@ async def test_a_gateway_s_own_key_opens_no_door_of_the_broker(deployment: Split
     assert await deployment.said(ada, "look", at=0) == "ada@acme.test: tea"
     gateway = deployment.gateways[0]
     key = ServiceTokenSigner(load_private_key(gateway.home / "own.pem"))
-    assert {*QUESTIONS, END_MANDATE} == set(PATHS), "whoever adds a question for gateways asks it here, too"
+    assert {*QUESTIONS, VERIFY_AGAIN, END_MANDATE} == set(PATHS), (
+        "whoever adds a question for gateways asks it here, too"
+    )
     for path, question in QUESTIONS.items():
         for guess in guesses(ada, key):
             body = question(Secret(guess))
             status, said = await asked(deployment, "POST", path, body, key.sign("POST", path, body))
             assert (status, b'"refused":{"reason":"unknown"' in said) == (200, True), (path, guess, said)
+    guessed = [Secret(guess) for guess in guesses(ada, key)]
+    body = encode_subjects_request(ada.tenant.id, guessed)
+    status, said = await asked(deployment, "POST", VERIFY_AGAIN, body, key.sign("POST", VERIFY_AGAIN, body))
+    assert (status, [*decode_credentials(said, len(guessed))]) == (200, [None] * len(guessed))
     for path, body in OF_WORKERS.items():
         status, said = await asked(deployment, "POST", path, body, key.sign("POST", path, body))
         assert (status, said) == (401, b'{"error":"unauthorized"}'), path

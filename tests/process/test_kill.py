@@ -48,7 +48,7 @@ async def kill_postgres(product: Product) -> None:
 
 
 def has_new_postmaster(product: Product, killed: int) -> bool:
-    with contextlib.suppress(StopIteration, IndexError):  # a new postmaster replaces the file: missing, then empty
+    with contextlib.suppress(StopIteration, FileNotFoundError, IndexError):  # the file is gone, then empty, then new
         return product.postmaster() != killed
     return False
 

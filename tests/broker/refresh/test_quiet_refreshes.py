@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, LiteralString
 from uuid import UUID, uuid4
@@ -62,6 +62,9 @@ class CountingBroker:
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         self.verified += 1
         return replace(self.credential, generation=await self.generation())
+
+    async def verify_again(self, tenant_id: UUID, tokens: Sequence[Secret]) -> Sequence[Credential | None]:
+        raise NotImplementedError
 
     async def generation(self) -> int:
         async with self.app.scratch.admin_connection() as admin:
