@@ -27,6 +27,7 @@ def test_changes_of_people_roles_and_tenants(cli: Home, tenant: str) -> None:
     assert cli.run("role", "change", "reader", "--name", "readers", "--priority", "7", *there).json() == {
         "name": "readers",
         "priority": 7,
+        "tool_exposure": None,
     }
     assert cli.run("role", "change", "reader", "--priority", "8", *there).code == 4
     assert [one["name"] for one in cli.run("role", "list", *there).json() if one["priority"] == 7] == ["readers"]
