@@ -3,14 +3,13 @@
 import asyncio
 from typing import Annotated
 
-from conformance_fixture.content import say, show
+from conformance_fixture.content import say
 from conformance_fixture.questions import NAME, NameForm
 from conformance_fixture.samples import READ, READS, WRITE, WRITES
 from pydantic import BaseModel, Field
 
-from modules.kit import AudioBlock, ContentResult, Context, Execution, FormQuestion, ToolError, tool
+from modules.kit import ContentResult, Context, Execution, FormQuestion, ToolError, tool
 
-TOO_LARGE = 7 << 20
 """Bytes of a sound; as text they are more than the result of a job may have."""
 
 
@@ -44,8 +43,8 @@ async def fail_slowly(context: Context) -> ContentResult:
 
 @tool(hints=READS, scopes=READ, aliases=["protocol_error_job"], execution=Execution.ASYNC)
 async def break_down(context: Context) -> ContentResult:
-    """Return what cannot be kept: the task fails, not its tool."""
-    return show(AudioBlock(data=bytes(TOO_LARGE), mime_type="audio/wav"))
+    """Return what cannot be stored as JSON: the task fails, not its tool."""
+    return say("\ud800")
 
 
 @tool(hints=WRITES, scopes=WRITE, aliases=["confirm_delete"], execution=Execution.ASYNC)
