@@ -10,8 +10,6 @@ from pydantic import BaseModel, Field
 
 from modules.kit import ContentResult, Context, Execution, FormQuestion, ToolError, tool
 
-"""Bytes of a sound; as text they are more than the result of a job may have."""
-
 
 class ConfirmationForm(BaseModel):
     confirm: bool
