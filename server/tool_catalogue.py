@@ -21,6 +21,7 @@ class InstalledToolCatalogue:
 
     def __init__(self, load_catalogue: "Callable[[], Catalogue]") -> None:
         self._load_catalogue = load_catalogue
+        self._plain_view_problems: dict[CatalogueTool, str] = {}
 
     @cached_property
     def _catalogue(self) -> "Catalogue":
@@ -54,7 +55,11 @@ class InstalledToolCatalogue:
         from gateway.plain_view.schemas import find_schema_problem
 
         found = next((entry for entry in self._catalogue.tools[module] if entry.name == tool), None)
-        return "" if found is None else find_schema_problem(found.input_schema)
+        if found is None:
+            return ""
+        if found not in self._plain_view_problems:
+            self._plain_view_problems[found] = find_schema_problem(found.input_schema)
+        return self._plain_view_problems[found]
 
     def list_permitted_tools(self, policy: Policy) -> Mapping[str, Sequence[str]]:
         """Return the names of the tools, resources and prompts that exist under a policy, by module."""

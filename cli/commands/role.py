@@ -147,7 +147,7 @@ def change(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a role's name, priority or exposure of tools. What is not named stays, with its members."""
+    """Change a role's name, priority or exposure of tools. All else of the role stays."""
     changes: dict[str, str | int | None] = {} if new_name is None else {"name": new_name}
     if priority is not None:
         changes["priority"] = priority

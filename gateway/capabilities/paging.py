@@ -19,7 +19,7 @@ _MAC = 16
 Item = TypeVar("Item")
 
 
-class ListPage(NamedTuple):
+class CapabilityPage(NamedTuple):
     """One page: its items, and the field with the next cursor, which is empty on the last one."""
 
     items: Sequence[Any]
@@ -35,7 +35,7 @@ class ListPages:
 
     def build_page(
         self, caller: Caller, method: str, items: Sequence[Item], key: Callable[[Item], str], params: Params
-    ) -> ListPage:
+    ) -> CapabilityPage:
         """Build the page of the list of `method` that `params` ask for; `items` are sorted by their keys, so a page
         stays right where they change in between.
 
@@ -44,15 +44,17 @@ class ListPages:
         """
         list_id = f"list cursor\0{method}\0{caller.tenant_id}\0{caller.user_id}\0"
         if (cursor := params.get("cursor")) is not None:
-            after = self._open(cursor, list_id)
+            after = self._decode_cursor(cursor, list_id)
             items = [item for item in items if key(item) > after]
         page = items[:PAGE_SIZE]
-        return ListPage(page, {} if len(items) <= PAGE_SIZE else {"nextCursor": self._seal(key(page[-1]), list_id)})
+        return CapabilityPage(
+            page, {} if len(items) <= PAGE_SIZE else {"nextCursor": self._encode_cursor(key(page[-1]), list_id)}
+        )
 
-    def _seal(self, key: str, list_id: str) -> str:
+    def _encode_cursor(self, key: str, list_id: str) -> str:
         return base64.urlsafe_b64encode(self._compute_mac(key.encode(), list_id) + key.encode()).decode()
 
-    def _open(self, cursor: str, list_id: str) -> str:
+    def _decode_cursor(self, cursor: str, list_id: str) -> str:
         if 0 < len(cursor) <= MAX_CURSOR_LENGTH and cursor.isascii():
             try:
                 decoded = base64.b64decode(cursor, altchars=b"-_", validate=True)

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from gateway.capabilities.content import UNTRUSTED_META, build_annotations, build_resource_content
-from gateway.capabilities.paging import ListPage, ListPages
+from gateway.capabilities.paging import CapabilityPage, ListPages
 from gateway.capabilities.reading import CapabilityReader, Interrupted
 from gateway.catalogue import CatalogueResource
 from gateway.icons import build_icons
@@ -45,7 +45,7 @@ class ResourceMethods:
         page, next_cursor = self._build_page(request, params, "resources/templates/list", is_template=True)
         return {"resourceTemplates": [{"uriTemplate": _get_uri(one), **_describe(one)} for one in page], **next_cursor}
 
-    def _build_page(self, request: RequestContext, params: Params, method: str, *, is_template: bool) -> ListPage:
+    def _build_page(self, request: RequestContext, params: Params, method: str, *, is_template: bool) -> CapabilityPage:
         resources = self._sieve.get_view(request.caller).resources
         listed = sorted((one for one in resources if one.resource.is_template == is_template), key=_get_uri)
         return self._pages.build_page(request.caller, method, listed, _get_uri, params)

@@ -136,7 +136,7 @@ def build_results_module(results: KeptResults) -> Module:
     async def show_content(
         context: Context,
         handle: Handle,
-        position: Annotated[int, Field(ge=0, le=MAX_POSITION, description="Of the block: 2 of content[2]")],
+        position: Annotated[int, Field(ge=0, le=MAX_POSITION, description="Position of the block in content, from 0")],
     ) -> ContentResult:
         """Show an image, a sound or another content block that was left out of an answer, as the tool gave it."""
         request = get_request(context)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from core.caller import Caller
 from core.secret import Secret
 from gateway.mcp.elicitation import Elicitor
-from gateway.streams.open_stream import Notification
+from gateway.streams.open_stream import ClientNotification
 
 LoadConnectedModules = Callable[[Caller, Secret], Awaitable[frozenset[str]]]
 """The modules whose account works for a caller now; their own credential comes along for the broker."""
@@ -40,13 +40,13 @@ class ConnectionNews:
             self._added |= connected - self._connected
         self._seen, self._connected = caller, connected
 
-    def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def take_news(self, caller: Caller) -> Sequence[ClientNotification]:
         """Take the accounts that were connected since this was asked last."""
         if not self._added:
             return ()
         added, self._added = self._added, frozenset()
         return [self._build(caller, module) for module in sorted(added)]
 
-    def _build(self, caller: Caller, module: str) -> Notification:
+    def _build(self, caller: Caller, module: str) -> ClientNotification:
         elicitation_id = self._elicitor.compute_elicitation_id(caller, module)
-        return Notification("notifications/elicitation/complete", {"elicitationId": elicitation_id})
+        return ClientNotification("notifications/elicitation/complete", {"elicitationId": elicitation_id})

@@ -8,7 +8,7 @@ from core.tool_exposure import ToolExposure
 from gateway.plain_view.names import META_TOOLS
 from gateway.plain_view.plain_tools import PlainTools
 from gateway.sieve.sieve import Sieve, SieveView
-from gateway.streams.open_stream import Notification
+from gateway.streams.open_stream import ClientNotification
 
 TOOLS, RESOURCES, PROMPTS = "tools", "resources", "prompts"
 
@@ -42,7 +42,7 @@ class ListChanges:
     async def look_up(self, caller: Caller) -> None:
         """See :class:`NewsSource`."""
 
-    def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def take_news(self, caller: Caller) -> Sequence[ClientNotification]:
         """Take the lists that are others than when this was asked last."""
         view, exposure = self._sieve.get_view(caller), self._choose_exposure(caller)
         if view is self._view and exposure == self._exposure:
@@ -50,7 +50,7 @@ class ListChanges:
         before, self._view, self._exposure = self._hashes, view, exposure
         self._hashes = _hash_lists(self._lists, view, exposure)
         changed = [kind for kind, old, new in zip(self._lists, before, self._hashes, strict=True) if old != new]
-        return [Notification(_METHODS[kind], {}) for kind in changed]
+        return [ClientNotification(_METHODS[kind], {}) for kind in changed]
 
 
 class ListWatch:

@@ -11,7 +11,7 @@ from core.caller import Caller
 KEEP_ALIVE = b": keep-alive\n\n"
 
 
-class Notification(NamedTuple):
+class ClientNotification(NamedTuple):
     """A notification to a client."""
 
     method: str
@@ -39,7 +39,7 @@ class NewsSource(Protocol):
         """
         ...
 
-    def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def take_news(self, caller: Caller) -> Sequence[ClientNotification]:
         """Take what is new, and may be told to `caller` as they are now."""
         ...
 

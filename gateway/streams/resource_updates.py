@@ -8,7 +8,7 @@ from uuid import UUID
 from core.caller import Caller
 from gateway.auth.tool_scopes import has_scope
 from gateway.sieve.sieve import Sieve
-from gateway.streams.open_stream import Notification, OpenStream
+from gateway.streams.open_stream import ClientNotification, OpenStream
 from gateway.streams.resource_changes import parse_change
 from gateway.streams.resource_subscriptions import MAX_SUBSCRIPTIONS, SubscribedClient, parse_client
 from gateway.streams.stream_hub import StreamHub
@@ -112,7 +112,7 @@ class ResourceUpdates:
         if self._listeners is not None:
             self._listeners.outdated.discard(self)
 
-    def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def take_news(self, caller: Caller) -> Sequence[ClientNotification]:
         """Take the changed resources that the client has subscribed to, and `caller` may read."""
         if not self._changed and not self._have_all_changed:
             return ()
@@ -120,7 +120,9 @@ class ResourceUpdates:
         self._changed, self._have_all_changed = {}, False
         uris = [uri for name in changed if (uri := self._uris.get(name)) is not None]
         return [
-            Notification("notifications/resources/updated", {"uri": uri}) for uri in uris if self._may_read(caller, uri)
+            ClientNotification("notifications/resources/updated", {"uri": uri})
+            for uri in uris
+            if self._may_read(caller, uri)
         ]
 
     def listen(self, listeners: "TenantSubscriptions | None") -> None:

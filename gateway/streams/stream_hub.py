@@ -22,7 +22,7 @@ from gateway.mcp.call_supervisor import Receive
 from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.interfaces import IsCurrent
 from gateway.mcp.sse import encode_notification
-from gateway.streams.open_stream import KEEP_ALIVE, Notification, OpenStream
+from gateway.streams.open_stream import KEEP_ALIVE, ClientNotification, OpenStream
 
 KEEP_ALIVE_SECONDS = 15.0
 STALL_SECONDS = 10.0
@@ -110,7 +110,7 @@ class StreamHub:
         if self._reserved >= self._max_streams or self._of_credential[key] >= self._max_per_credential:
             raise LimitReached("too many streams are open; close one", retry_after=KEEP_ALIVE_SECONDS)
         if self._reserved_by_tenant[caller.tenant_id] >= self._max_per_tenant:
-            raise LimitReached("your tenant has too many streams open; close one", retry_after=KEEP_ALIVE_SECONDS)
+            raise LimitReached("your tenant has too many open streams; try again later", retry_after=KEEP_ALIVE_SECONDS)
         self._reserved += 1
         self._reserved_by_tenant[caller.tenant_id] += 1
         self._of_credential[key] += 1
@@ -301,7 +301,7 @@ class StreamHub:
         if stream.is_due:
             self._await_turn(stream)
 
-    def _take_data(self, stream: OpenStream, news: Sequence[Notification]) -> bytes:
+    def _take_data(self, stream: OpenStream, news: Sequence[ClientNotification]) -> bytes:
         """Return what is sent of news; a sign of life where there are none and one is due."""
         if news:
             return encode_news(news, stream.mark)
@@ -342,7 +342,7 @@ class StreamHub:
         if not self._is_current(caller):
             async with self._verifying:
                 stream.caller = caller = await stream.connection.authenticate()
-        news, failure = list[Notification](), None
+        news, failure = list[ClientNotification](), None
         for source in stream.sources:
             try:
                 if not source.is_ready(caller):
@@ -393,6 +393,6 @@ def _log_failure(error: Exception) -> None:
     log.error("a stream failed", extra={"event": "stream_failed", **describe_error(error)})
 
 
-def encode_news(news: Sequence[Notification], mark: Any) -> bytes:
+def encode_news(news: Sequence[ClientNotification], mark: Any) -> bytes:
     """Encode notifications as events."""
     return b"".join(encode_notification(one.method, {**one.params, **mark}) for one in news)

@@ -1,4 +1,4 @@
-"""How the tasks of one client stand, for its open stream ([2025-11-25] Tasks, Task Status Notification)."""
+"""How the tasks of one client stand, for its open stream ([2025-11-25] Tasks, Task Status ClientNotification)."""
 
 import contextlib
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
-from gateway.streams.open_stream import Notification
+from gateway.streams.open_stream import ClientNotification
 from gateway.tasks.core_tasks import describe_task
 from gateway.tasks.own_jobs import OwnJobs, get_client
 from gateway.tasks.task_form import is_news
@@ -27,13 +27,13 @@ class TaskStatusNews:
         self._jobs = jobs
         self._changes = changes
         self._told: LruCache[UUID, Mapping[str, Any]] | None = None
-        self._news: Sequence[Notification] = ()
+        self._news: Sequence[ClientNotification] = ()
 
     def is_ready(self, caller: Caller) -> bool:
         """See :class:`gateway.streams.open_stream.NewsSource`."""
         return not self._changes.has_changed
 
-    def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def take_news(self, caller: Caller) -> Sequence[ClientNotification]:
         """Take the tasks that stand otherwise than when told last."""
         news, self._news = self._news, ()
         return news
@@ -57,7 +57,7 @@ class TaskStatusNews:
             task, before = describe_task(job), told.get(job.id)
             told.put(job.id, task)
             if is_news(task, before) if before is not None else job.state is not JobState.QUEUED:
-                news.append(Notification("notifications/tasks/status", task))
+                news.append(ClientNotification("notifications/tasks/status", task))
         self._news = news
 
 

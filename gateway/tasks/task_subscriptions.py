@@ -10,7 +10,7 @@ import msgspec
 from core.caller import Caller
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Params, ProtocolError, RequestContext, Result
-from gateway.streams.open_stream import Notification
+from gateway.streams.open_stream import ClientNotification
 from gateway.tasks.own_jobs import OwnJobs, parse_id
 from gateway.tasks.task_form import ENDED, NEWS, is_news
 from jobs.events import PersonalChanges
@@ -40,7 +40,7 @@ class TaskUpdates:
         self._told: dict[UUID, Result] = {}
         self._waiting = set(task_ids)
         self._due = set(task_ids)
-        self._news: Sequence[Notification] = ()
+        self._news: Sequence[ClientNotification] = ()
 
     @property
     def is_over(self) -> bool:
@@ -50,7 +50,7 @@ class TaskUpdates:
         """See :class:`gateway.streams.open_stream.NewsSource`."""
         return not self._due and not self._changes.has_changed
 
-    def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def take_news(self, caller: Caller) -> Sequence[ClientNotification]:
         """Take the tasks that stand otherwise than when told last."""
         news, self._news = self._news, ()
         return news
@@ -69,7 +69,7 @@ class TaskUpdates:
             self._due.discard(job.id)
         self._due.clear()
 
-    async def _describe_news(self, job: Job) -> Notification | None:
+    async def _describe_news(self, job: Job) -> ClientNotification | None:
         try:
             task = await self._describe(job)
         except ProtocolError:  # a question that this client cannot ask
@@ -79,7 +79,7 @@ class TaskUpdates:
             self._told[job.id] = {field: task.get(field) for field in NEWS}
         if task["status"] in ENDED:
             self._waiting.discard(job.id)
-        return Notification("notifications/tasks", task) if has_news else None
+        return ClientNotification("notifications/tasks", task) if has_news else None
 
 
 class WatchedTaskUpdates(msgspec.Struct, frozen=True, eq=False):

@@ -99,13 +99,13 @@ wire_api = "responses"
 
 [mcp_servers.mcpist]
 url = "{url}"
-bearer_token_env_var = "MCPIST_TOKEN"
 """
+TOKEN_FROM_ENVIRONMENT = 'bearer_token_env_var = "MCPIST_TOKEN"\n'
 
 
 def _codex(home: Path, modules: Path, url: str, token: str) -> Started:
     folder = _folders(home, ".codex")
-    (home / ".codex" / "config.toml").write_text(CODEX.format(model=MODEL, url=url))
+    (home / ".codex" / "config.toml").write_text(CODEX.format(model=MODEL, url=url) + TOKEN_FROM_ENVIRONMENT)
     options = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
     environment = _environment(home, MODEL_KEY=KEY, MCPIST_TOKEN=token)
     script = modules / "@openai" / "codex" / "bin" / "codex.js"

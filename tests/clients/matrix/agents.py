@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.agents.programs import CODEX, TOKEN_FROM_ENVIRONMENT
 from tests.clients.matrix.installed import install_node, node_version
 from tests.clients.matrix.plan import (
     META,
@@ -194,29 +195,7 @@ def search_tools(names: list[str]) -> tuple[Wish, ...]:
     return (Wish("ToolSearch", {"query": f"select:{','.join(f'mcp__mcpist__{name}' for name in names)}"}),)
 
 
-CODEX = """
-model = "a-model"
-model_provider = "double"
-check_for_update_on_startup = false
-mcp_oauth_credentials_store = "file"
-
-[analytics]
-enabled = false
-
-[features]
-apps = false
-plugins = false
-remote_plugin = false
-
-[model_providers.double]
-name = "double"
-base_url = "{model}/v1"
-env_key = "MODEL_KEY"
-wire_api = "responses"
-
-[mcp_servers.mcpist]
-url = "{url}"
-"""
+CODEX_SIGN_IN = 'mcp_oauth_credentials_store = "file"\n'
 
 
 async def run_codex(seat: Seat, *arguments: str) -> Ended:
@@ -226,8 +205,8 @@ async def run_codex(seat: Seat, *arguments: str) -> Ended:
 
 
 async def settle_codex(seat: Seat) -> None:
-    bearer = 'bearer_token_env_var = "MCPIST_TOKEN"\n' if seat.token else ""
-    seat.write(".codex/config.toml", CODEX.format(model=MODEL_URL, url=seat.url) + bearer)
+    bearer = TOKEN_FROM_ENVIRONMENT if seat.token else ""
+    seat.write(".codex/config.toml", CODEX_SIGN_IN + CODEX.format(model=MODEL_URL, url=seat.url) + bearer)
     if not seat.token:
         require(await run_codex(seat, "mcp", "login", "mcpist"))
 

@@ -66,10 +66,15 @@ def _remark(views: Views) -> str:
     for cells in views.values():
         for check, cell in cells.items():
             if cell.result in (NO, UNSUPPORTED) and cell.why:
-                found = reasons.setdefault(cell.why if cell.result == UNSUPPORTED else cell.why[:MOST_REMARK], [])
+                found = reasons.setdefault(cell.why if cell.result == UNSUPPORTED else _cut_reason(cell.why), [])
                 found += [] if check in found else [check]
     said = [why if len(checks) == len(CHECKS) else f"{', '.join(checks)}: {why}" for why, checks in reasons.items()]
     return _escape("; ".join(said))
+
+
+def _cut_reason(why: str) -> str:
+    """The beginning of a reason, without the messages that a model was sent."""
+    return why.partition("[{")[0].strip()[:MOST_REMARK] or "the model was not told of it"
 
 
 def _escape(text: str) -> str:

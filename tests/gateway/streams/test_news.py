@@ -16,7 +16,7 @@ from core.permissions import Policy, Role
 from core.scopes import READ
 from gateway.mcp.errors import Unauthenticated
 from gateway.sieve.sieve import Sieve
-from gateway.streams.open_stream import NewsSource, Notification, OpenStream
+from gateway.streams.open_stream import ClientNotification, NewsSource, OpenStream
 from gateway.streams.resource_changes import ResourceChange
 from gateway.streams.resource_subscriptions import SubscribedClient
 from gateway.streams.resource_updates import MAX_CHANGED, ResourceUpdates, ResourceWatch
@@ -145,7 +145,7 @@ class OneNews:
     is_over = False
 
     def __init__(self, name: str, failures: int = 0) -> None:
-        self._left = [Notification(name, {})]
+        self._left = [ClientNotification(name, {})]
         self._failures = failures
 
     def is_ready(self, caller: Caller) -> bool:
@@ -155,7 +155,7 @@ class OneNews:
         self._failures -= 1
         raise Unavailable
 
-    def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def take_news(self, caller: Caller) -> Sequence[ClientNotification]:
         taken, self._left = self._left, []
         return taken
 

@@ -12,7 +12,7 @@ from core.caller import Caller
 from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.transport_context import TransportContext
 from gateway.streams.client_streams import RequestConnection
-from gateway.streams.open_stream import Notification, OpenStream
+from gateway.streams.open_stream import ClientNotification, OpenStream
 from gateway.streams.stream_hub import StreamHub
 from tests.gateway.streams.test_news import CALLER
 from tests.path.stream_app import until
@@ -36,9 +36,9 @@ class Flood:
     async def look_up(self, caller: Caller) -> None:
         raise AssertionError
 
-    def take_news(self, caller: Caller) -> Sequence[Notification]:
+    def take_news(self, caller: Caller) -> Sequence[ClientNotification]:
         self.taken += 1
-        return [Notification("notifications/message", {"data": PIECE})]
+        return [ClientNotification("notifications/message", {"data": PIECE})]
 
 
 async def test_who_reads_no_more_is_ended_and_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
