@@ -13,8 +13,8 @@ import yaml
 
 from tests.conformance.deployment import ConformanceDeployment, running_conformance_deployment
 from tests.conformance.expectations import ANSWERING, EXPECTED_FAILURES, UNMET
-from tests.conformance.oracle import oracle_of
-from tests.support.auth_proxy import auth_proxy
+from tests.conformance.oracle import running_oracle
+from tests.support.auth_proxy import ProxiedExchange, auth_proxy
 from tests.support.node import package_file, require_node_packages, run_node
 
 Checks = list[dict[str, Any]]
@@ -28,10 +28,10 @@ SCHEMA_CHECK = "wire-schema-"
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """What the tool has found, and the requests that it has sent."""
+    """What the tool has found, and what it has sent and was answered."""
 
     results: Mapping[str, Checks]
-    requests: list[bytes]
+    exchanges: list[ProxiedExchange]
     told: str
 
 
@@ -49,13 +49,13 @@ class ToolRuns:
         return self._runs[revision]
 
     async def _run(self, revision: str) -> ToolRun:
-        home, requests = self._folder / revision, list[bytes]()
+        home, exchanges = self._folder / revision, list[ProxiedExchange]()
         home.mkdir()
-        async with auth_proxy(self.deployment.mcp_url, self.deployment.token, requests) as url:
+        async with auth_proxy(self.deployment.mcp_url, self.deployment.token, exchanges) as url:
             options = ["--url", url, "--requirements", revision, "-o", "out"]
             script = package_file(PACKAGE, "dist/index.js")
             run = await run_node(script, "server", *options, home=home, timeout=SECONDS)
-        return ToolRun(_read_results(home / "out"), requests, str(run))
+        return ToolRun(_read_results(home / "out"), exchanges, str(run))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -82,9 +82,9 @@ async def test_what_a_revision_requires_passes(runs: ToolRuns, revision: str) ->
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("revision", EXPECTED_FAILURES)
 async def test_the_sdk_answers_every_message_alike(runs: ToolRuns, revision: str) -> None:
-    requests = (await runs.get(revision)).requests
-    async with oracle_of(runs.deployment) as oracle:
-        differences = [one async for one in oracle.find_differences(revision, requests)]
+    exchanges = (await runs.get(revision)).exchanges
+    async with running_oracle() as oracle:
+        differences = [one async for one in oracle.find_differences(revision, exchanges)]
     assert not differences, "\n" + "\n".join(differences)
 
 

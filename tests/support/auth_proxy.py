@@ -9,6 +9,7 @@ request head has to be found in the stream.
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,10 +19,18 @@ _ADDRESSED = (b"host:", b"origin:")
 _CHUNK = 65536
 
 
+@dataclass(frozen=True, slots=True)
+class ProxiedExchange:
+    """What the client has sent and what it was answered, until either has left."""
+
+    request: bytearray = field(default_factory=bytearray)
+    answer: bytearray = field(default_factory=bytearray)
+
+
 @contextlib.asynccontextmanager
-async def auth_proxy(url: str, token: str, record: list[bytes] | None = None) -> AsyncIterator[str]:
-    """The address under which `url` can be reached without a token, while the context is open. `record` gets what the
-    client has sent, one request each."""
+async def auth_proxy(url: str, token: str, record: list[ProxiedExchange] | None = None) -> AsyncIterator[str]:
+    """The address under which `url` can be reached without a token, while the context is open. `record` gets what
+    passes, one exchange for each request."""
     target = urlsplit(url)
     assert target.port is not None, "name the gateway's port"
     handler = partial(_serve, target.netloc, token, record)
@@ -34,7 +43,7 @@ async def auth_proxy(url: str, token: str, record: list[bytes] | None = None) ->
 async def _serve(
     target: str,
     token: str,
-    record: list[bytes] | None,
+    record: list[ProxiedExchange] | None,
     client: asyncio.StreamReader,
     answer: asyncio.StreamWriter,
 ) -> None:
@@ -43,16 +52,14 @@ async def _serve(
         stack.callback(answer.close)
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             head = await client.readuntil(b"\r\n\r\n")
+            exchange = ProxiedExchange(bytearray(head))
+            if record is not None:
+                record.append(exchange)
             gateway, request = await asyncio.open_connection(host, int(port))
             stack.callback(request.close)
             own = "{}:{}".format(*answer.get_extra_info("sockname")[:2])
             request.write(_rewritten(head, own.encode(), target.encode(), token.encode()))
-            copied = bytearray(head)
-            try:
-                await _until_either_ends(_copy(client, request, copied), _copy(gateway, answer))
-            finally:
-                if record is not None:
-                    record.append(bytes(copied))
+            await _until_either_ends(_copy(client, request, exchange.request), _copy(gateway, answer, exchange.answer))
 
 
 def _rewritten(head: bytes, own: bytes, target: bytes, token: bytes) -> bytes:
@@ -72,9 +79,8 @@ async def _until_either_ends(*copies: Coroutine[Any, Any, None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter, copied: bytearray | None = None) -> None:
+async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter, copied: bytearray) -> None:
     while data := await source.read(_CHUNK):
         sink.write(data)
-        if copied is not None:
-            copied += data
+        copied += data
         await sink.drain()
