@@ -110,9 +110,11 @@ _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def _joined(one: _Ends, other: _Ends) -> None:
-    """Carry bytes both ways until both are done."""
+    """Carry bytes both ways until both are done, or the place is left."""
     try:
-        await asyncio.gather(_carried(one[0], other[1]), _carried(other[0], one[1]))
+        # A server's task that ends as cancelled is written to stderr in full, into what the program has said.
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(_carried(one[0], other[1]), _carried(other[0], one[1]))
     finally:
         one[1].close()
         other[1].close()

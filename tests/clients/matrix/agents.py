@@ -23,22 +23,19 @@ from tests.clients.matrix.plan import (
 )
 from tests.clients.matrix.product import MatrixProduct
 from tests.clients.matrix.room import MODEL_URL, Room, open_room
-from tests.support.model_double import ModelDouble, Wish
+from tests.support.model_double import DONE, ModelDouble, Wish
 from tests.support.node import NODE
 from tests.support.without_network import Ended
 
 KEY = "no-key-of-anybody"
 ASK = "Greet Ada"
+START_SECONDS, TERMINAL_SECONDS = 8, 90
 NOT_A_CALL = ("list", "resource", "prompt")
 Answer = dict[str, Any]
 
 
 class SignInFailed(Exception):
     """The client has not signed in; the message is what it said."""
-
-
-class NoSignIn(Exception):
-    """The client can sign in only where a person sits before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +69,9 @@ Ask = Callable[[Seat, str], Awaitable[Ended]]
 @dataclass(frozen=True, slots=True)
 class Agent:
     """One agent. `settle` writes its settings and signs in; `ask` gives it a prompt. `typed` is what a person types to
-    attach the resource or to use the prompt; `read` the tool by which its model reads a resource. `preface` are wishes
-    that come before those for the tools of the view; `wrap` puts those into the call of another tool."""
+    attach the resource or to use the prompt, and `attach` how, where `ask` attaches none; `read` the tool by which its
+    model reads a resource. `preface` are wishes that come before those for the tools of the view; `wrap` puts those
+    into the call of another tool."""
 
     name: str
     package: str
@@ -83,6 +81,7 @@ class Agent:
     read: Wish | None = None
     preface: Callable[[list[str]], tuple[Wish, ...]] = lambda names: ()
     wrap: Callable[[Wish], Wish] = lambda wish: wish
+    attach: Ask | None = None
 
     @property
     def version(self) -> str:
@@ -109,8 +108,6 @@ class Agent:
             seat = Seat(room, install_node(), url_of(product.mcp_url, view), token)
             try:
                 await self.settle(seat)
-            except NoSignIn as reason:
-                return {"connect": {"unsupported": str(reason)}}
             except SignInFailed as error:
                 return {"connect": {"error": True, "text": str(error)}}
             model.wish, *then = [*before, *map(self.wrap, wishes), *reads]
@@ -127,7 +124,7 @@ class Agent:
                 answers |= {"hidden": {"not_listed": True}, "made_up": {"not_listed": True}}
             for check in ("resource", "prompt"):
                 if check in self.typed:
-                    answers[check] = await self._typed(seat, model, self.typed[check])
+                    answers[check] = await self._typed(seat, model, check)
                 elif check not in answers:
                     answers[check] = {"unsupported": "nothing for it in the client"}
             return answers
@@ -139,16 +136,31 @@ class Agent:
         names = {one[1] for one in found if one} | set(re.findall(r"\bmcp__mcpist__(\w+)", text))
         return {"names": sorted(names)}
 
-    async def _typed(self, seat: Seat, model: ModelDouble, typed: str) -> Answer:
+    async def _typed(self, seat: Seat, model: ModelDouble, check: str) -> Answer:
         """What reaches the model of what a person types."""
         model.wish, model.then = None, ()
         model.asked.clear()
-        ended = await self.ask(seat, typed)
+        typed = self.typed[check]
+        ask = self.ask if check == "prompt" or self.attach is None else self.attach
+        ended = await ask(seat, typed)
         heard = json.dumps(model.asked, ensure_ascii=False)
         if any(text in heard for text in (RESOURCE_TEXT, PROMPT_TEXT)):
             return {"text": heard}
         said = "" if model.asked else f"; nothing was asked: {ended.out[-500:]} {ended.err[-500:]}"
         return {"text": f"`{typed}` did not bring it to the model{said}"}
+
+
+async def sit_at_terminal(seat: Seat, line: list[str | Path], typed: str, until: str, **variables: str) -> Ended:
+    """Start a program at a terminal, type, press Enter to what it asks, and end it when a shell's test `until` holds;
+    what it has written to the terminal is in `$HOME/said`."""
+    program = f"stty cols 200 rows 50; exec {shlex.join(map(str, line))}"
+    text = (
+        f"{{ sleep {START_SECONDS}; printf %s {shlex.quote(typed)}; while sleep 2; do printf '\\r'; done; }} | "
+        f'script -qefc {shlex.quote(program)} /dev/null >"$HOME/said" 2>&1 &\n'
+        f'for second in $(seq {TERMINAL_SECONDS}); do sleep 1; {until} && exit 0; done; cat "$HOME/said"; exit 1'
+    )
+    variables = {"TERM": "xterm-256color", **variables}
+    return await seat.room.run(["/bin/sh", "-c", text], TERMINAL_SECONDS + 30, seat.folder, **variables)
 
 
 def require(ended: Ended, word: str = "") -> None:
@@ -186,6 +198,20 @@ async def settle_claude(seat: Seat) -> None:
 
 async def ask_claude(seat: Seat, prompt: str) -> Ended:
     return await run_claude(seat, "-p", prompt, "--allowedTools", "mcp__mcpist,ReadMcpResourceTool")
+
+
+async def attach_in_claude(seat: Seat, typed: str) -> Ended:
+    """At a terminal, without the questions of the first start: with `-p` it takes a mentioned resource for text."""
+    settings = seat.room.home / ".claude.json"
+    seated = {
+        "hasCompletedOnboarding": True,
+        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        "projects": {str(seat.folder): {"hasTrustDialogAccepted": True}},
+    }
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | seated))
+    line = [NODE, claude_script(seat), "--allowedTools", "mcp__mcpist,ReadMcpResourceTool"]
+    answered = f"""grep -q '{DONE.split()[-1]}' "$HOME/said" """
+    return await sit_at_terminal(seat, line, typed, answered, **QUIET_CLAUDE)
 
 
 def search_tools(names: list[str]) -> tuple[Wish, ...]:
@@ -227,38 +253,50 @@ def gemini_settings(seat: Seat) -> dict[str, Any]:
     }
 
 
+GEMINI = {
+    "GEMINI_API_KEY": KEY,
+    "GOOGLE_GEMINI_BASE_URL": MODEL_URL,
+    "GEMINI_TELEMETRY_ENABLED": "false",
+    "GEMINI_CLI_TRUST_WORKSPACE": "true",
+}
+
+
+def gemini_line(seat: Seat) -> list[str | Path]:
+    return [NODE, seat.modules / "@google" / "gemini-cli" / "bundle" / "gemini.js", "--approval-mode", "yolo"]
+
+
 async def settle_gemini(seat: Seat) -> None:
-    if not seat.token:
-        raise NoSignIn("`/mcp auth` wants a person before it")
     settings = gemini_settings(seat) | {
         "model": {"name": "gemini-2.5-pro"},
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
     }
     seat.write(".gemini/settings.json", json.dumps(settings))
+    if not seat.token:
+        tokens = '[ -s "$HOME/.gemini/mcp-oauth-tokens.json" ]'
+        require(await sit_at_terminal(seat, gemini_line(seat), "/mcp auth mcpist", tokens, **GEMINI))
 
 
 async def ask_gemini(seat: Seat, prompt: str) -> Ended:
-    script = seat.modules / "@google" / "gemini-cli" / "bundle" / "gemini.js"
-    variables = {
-        "GEMINI_API_KEY": KEY,
-        "GOOGLE_GEMINI_BASE_URL": MODEL_URL,
-        "GEMINI_TELEMETRY_ENABLED": "false",
-        "GEMINI_CLI_TRUST_WORKSPACE": "true",
-    }
-    return await seat.room.run([NODE, script, "--approval-mode", "yolo", "-p", prompt], 120, seat.folder, **variables)
+    return await seat.room.run([*gemini_line(seat), "-p", prompt], 120, seat.folder, **GEMINI)
+
+
+QWEN = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{MODEL_URL}/v1", "OPENAI_MODEL": "a-model"}
+
+
+def qwen_line(seat: Seat) -> list[str | Path]:
+    return [NODE, seat.modules / "@qwen-code" / "qwen-code" / "cli.js", "--approval-mode", "yolo"]
 
 
 async def settle_qwen(seat: Seat) -> None:
-    if not seat.token:
-        raise NoSignIn("`/mcp auth` wants a person before it")
     security = {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}}
     seat.write(".qwen/settings.json", json.dumps(gemini_settings(seat) | {"security": security}))
+    if not seat.token:
+        tokens = '[ -s "$HOME/.qwen/mcp-oauth-tokens.json" ]'
+        require(await sit_at_terminal(seat, qwen_line(seat), "/mcp auth mcpist", tokens, **QWEN))
 
 
 async def ask_qwen(seat: Seat, prompt: str) -> Ended:
-    script = seat.modules / "@qwen-code" / "qwen-code" / "cli.js"
-    variables = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{MODEL_URL}/v1", "OPENAI_MODEL": "a-model"}
-    return await seat.room.run([NODE, script, "--approval-mode", "yolo", "-p", prompt], 120, seat.folder, **variables)
+    return await seat.room.run([*qwen_line(seat), "-p", prompt], 120, seat.folder, **QWEN)
 
 
 def search_tools_of_qwen(names: list[str]) -> tuple[Wish, ...]:
@@ -296,7 +334,8 @@ async def settle_opencode(seat: Seat) -> None:
 
 
 async def ask_opencode(seat: Seat, prompt: str) -> Ended:
-    return await run_opencode(seat, "run", prompt)
+    name, *given = prompt.split()
+    return await run_opencode(seat, "run", *(["--command", name[1:], *given] if name[0] == "/" else [prompt]))
 
 
 CLAUDE_CODE = Agent(
@@ -306,6 +345,7 @@ CLAUDE_CODE = Agent(
     ask_claude,
     {"resource": f"Say what is in @mcpist:{RESOURCE} here", "prompt": f"/mcp__mcpist__{PROMPT} one two"},
     preface=search_tools,
+    attach=attach_in_claude,
 )
 CODEX_CLI = Agent(
     "Codex CLI",
@@ -331,5 +371,5 @@ QWEN_CODE = Agent(
     preface=search_tools_of_qwen,
     wrap=wrap_for_qwen,
 )
-OPENCODE = Agent("OpenCode", "opencode-ai", settle_opencode, ask_opencode, {})
+OPENCODE = Agent("OpenCode", "opencode-ai", settle_opencode, ask_opencode, {"prompt": f"/mcpist:{PROMPT} one two"})
 AGENTS = (CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, QWEN_CODE, OPENCODE)

@@ -107,7 +107,7 @@ async def sign_in_inspector(desk: Desk, command: Command) -> Ended:
     line += ["--callback-url", "http://127.0.0.1:3456/callback", "--method", "tools/list"]
     opener = 'sed -u -n "s/.*Please navigate to: //p" | while read -r url; do "$BROWSER" "$url"; break; done'
     said = '"$HOME/said"'
-    typed = f"script -qefc {shlex.quote(shlex.join(line))} /dev/null | tr -d '\\r' | tee {said}"
+    typed = f"script -qefc {shlex.quote(shlex.join(line))} /dev/null | sed -u 's/\\r$//' | tee {said}"
     end = f"grep -q '\"tools\"' {said} || {{ cat {said}; exit 1; }}"
     text = f"{typed} | {opener}; {end}"
     return await desk.room.run(["/bin/sh", "-c", text], SIGN_IN_SECONDS)

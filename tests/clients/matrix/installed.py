@@ -50,7 +50,8 @@ def install_node() -> Path:
     for file in (HERE / "package.json", lock):
         shutil.copy(file, place)
     options = ["--include=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    return _install(place, [str(ROOT / "tools" / "npm"), "ci", *options]) / "node_modules"
+    # Not `npm ci`: it wants the optional packages of all platforms in the lock file, and some registries lack them.
+    return _install(place, [str(ROOT / "tools" / "npm"), "install", "--no-save", *options]) / "node_modules"
 
 
 def node_version(package: str) -> str:

@@ -19,7 +19,7 @@ HIDDEN, MADE_UP = "image_content", "made_up_tool"
 GREETING = "Hello, Ada!"
 FAILURE = "This tool intentionally returns an error for testing"
 COMPUTED = "computed Ada"
-RESOURCE, RESOURCE_NAME, RESOURCE_TEXT = "test://static-text", "static_text", "content of the static text resource"
+RESOURCE, RESOURCE_NAME, RESOURCE_TEXT = "test://static-text", "test_static_text", "content of the static text resource"
 PROMPT, PROMPT_ARGUMENTS, PROMPT_TEXT = "test_prompt_with_arguments", {"arg1": "one", "arg2": "two"}, "arg1='one'"
 
 _OF_A_CALL = re.compile(r"lc_[0-9a-f-]{36}|call_\d+|Wall time: [\d.]+")

@@ -18,6 +18,11 @@ from tests.support.without_network import Ended, NoNetwork, led_to, no_network
 MODEL_PORT = 9911
 MODEL_URL = f"http://127.0.0.1:{MODEL_PORT}"
 BROWSERS = ("xdg-open", "www-browser", "x-www-browser")
+DESKTOP = {
+    ".local/share/applications/person.desktop": "[Desktop Entry]\nType=Application\nName=Person\nExec={browser} %U\n",
+    ".config/mimeapps.list": "[Default Applications]\nx-scheme-handler/http=person.desktop\n",
+}
+"""Programs that bring an xdg-open of their own ask the desktop before $BROWSER."""
 ROOT = Path(__file__).parents[3]
 
 
@@ -70,6 +75,10 @@ class Room:
             program = programs / name
             program.write_text(text)
             program.chmod(0o755)
+        for name, text in DESKTOP.items():
+            file = self.home / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text.format(browser=programs / BROWSERS[0]))
 
 
 @contextlib.asynccontextmanager
