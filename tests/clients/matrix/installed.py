@@ -1,5 +1,6 @@
 """The clients of the matrix as the registries have them, in the versions of package.json: `dependencies` are npm's, and
-`python` names the packages of each virtual environment. All of it is kept below .venv/.cache, made once per version."""
+`python` names the packages of each virtual environment; python-lock.json has what they need, made by
+`python -m tests.clients.matrix.installed`. All of it is kept below .venv/.cache, made once per version."""
 
 import fcntl
 import functools
@@ -16,6 +17,8 @@ ROOT = HERE.parents[2]
 CACHE = ROOT / ".venv" / ".cache" / "clients"
 INSTALL_SECONDS = 900
 PINNED = json.loads((HERE / "package.json").read_text("utf-8"))
+PYTHON_LOCK = HERE / "python-lock.json"
+UV = Path(sys.executable).with_name("uv")
 
 
 class NotInstalled(Exception):
@@ -29,11 +32,10 @@ def install_python(name: str) -> Path:
     Raises:
         NotInstalled
     """
-    packages: list[str] = PINNED["python"][name]
+    packages: list[str] = json.loads(PYTHON_LOCK.read_text("utf-8"))[name]
     place = CACHE / f"{name.replace(' ', '-')}-{_digest(packages)}"
-    uv = Path(sys.executable).with_name("uv")
-    make = [str(uv), "venv", "--quiet", "--clear", "--python", sys.executable, str(place)]
-    fill = [str(uv), "pip", "install", "--quiet", "--python", str(place / "bin" / "python"), *packages]
+    make = [str(UV), "venv", "--quiet", "--clear", "--python", sys.executable, str(place)]
+    fill = [str(UV), "pip", "install", "--quiet", "--no-deps", "--python", str(place / "bin" / "python"), *packages]
     return _install(place, make, fill) / "bin" / "python"
 
 
@@ -91,3 +93,15 @@ def _run(command: list[str], place: Path) -> None:
         raise NotInstalled(f"{Path(command[0]).name}: {type(error).__name__}") from None
     if tried.returncode:
         raise NotInstalled(f"{Path(command[0]).name} ended with {tried.returncode}: {tried.stderr.strip()[-300:]}")
+
+
+def _resolve_python(packages: list[str]) -> list[str]:
+    """These packages and all that they need, each in one version."""
+    line = [str(UV), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", sys.executable, "-"]
+    made = subprocess.run(line, input="\n".join(packages), capture_output=True, text=True, check=True)
+    return made.stdout.split("\n")[:-1]
+
+
+if __name__ == "__main__":
+    locked = {name: _resolve_python(packages) for name, packages in PINNED["python"].items()}
+    PYTHON_LOCK.write_text(json.dumps(locked, indent=2) + "\n", "utf-8")
