@@ -3,7 +3,7 @@
 import datetime
 from pathlib import Path
 
-from tests.clients.matrix.plan import CHECKS, NO, UNSUPPORTED, YES, Cell, judge
+from tests.clients.matrix.plan import CHECKS, NO, UNSUPPORTED, UNTRIED, YES, Cell, judge
 from tests.clients.matrix.table import BEGIN, END, build_row, build_skipped_row, write_rows
 
 DAY = datetime.date(2026, 11, 28)
@@ -26,6 +26,8 @@ def test_what_a_client_cannot_do_is_no_pass() -> None:
     assert cells["call"] == Cell(YES)
     assert cells["prompt"] == Cell(UNSUPPORTED, "nothing for it")
     assert (cells["batch"].result, cells["schema"].result) == (NO, NO)
+    untried = judge("meta", {"prompt": {"untried": "its screen"}})["prompt"]
+    assert untried == Cell(UNTRIED, "its screen")
     waited = {"task": {"text": "computed Ada", "error": False, "native": False}}
     assert judge("meta", waited)["task"] == Cell(UNSUPPORTED, "the call waits")
     refused = judge("plain", {"connect": {"error": True, "text": "401"}})

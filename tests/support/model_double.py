@@ -89,7 +89,7 @@ async def serving(application: web.Application, path: Path) -> AsyncIterator[Non
 
 def _is(offered: str, tool: str) -> bool:
     """Agents put the server's name before the tool's, each in its own way."""
-    return offered == tool or offered.endswith((f"__{tool}", f"mcpist_{tool}", f"/{tool}"))
+    return offered == tool or offered.endswith((f"__{tool}", f"mcpist_{tool}", f"mcpist-{tool}", f"/{tool}"))
 
 
 class _Api:

@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ KEY = "no-key-of-anybody"
 ASK = "Greet Ada"
 START_SECONDS, TERMINAL_SECONDS = 8, 90
 NOT_A_CALL = ("list", "resource", "prompt")
+ANSWERED = f"""grep -q '{DONE.split()[-1]}' "$HOME/said" """
 Answer = dict[str, Any]
 
 
@@ -71,7 +72,7 @@ class Agent:
     """One agent. `settle` writes its settings and signs in; `ask` gives it a prompt. `typed` is what a person types to
     attach the resource or to use the prompt, and `attach` how, where `ask` attaches none; `read` the tool by which its
     model reads a resource. `preface` are wishes that come before those for the tools of the view; `wrap` puts those
-    into the call of another tool."""
+    into the call of another tool. `untried` are checks that it may have something for, with the reason."""
 
     name: str
     package: str
@@ -82,6 +83,7 @@ class Agent:
     preface: Callable[[list[str]], tuple[Wish, ...]] = lambda names: ()
     wrap: Callable[[Wish], Wish] = lambda wish: wish
     attach: Ask | None = None
+    untried: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def version(self) -> str:
@@ -125,6 +127,8 @@ class Agent:
             for check in ("resource", "prompt"):
                 if check in self.typed:
                     answers[check] = await self._typed(seat, model, check)
+                elif check in self.untried:
+                    answers[check] = {"untried": self.untried[check]}
                 elif check not in answers:
                     answers[check] = {"unsupported": "nothing for it in the client"}
             return answers
@@ -132,7 +136,7 @@ class Agent:
     def _listed(self, model: ModelDouble) -> Answer:
         """What of ours its model has heard of."""
         text = json.dumps(model.asked[:1])  # some show names first, and tools when the model wants them
-        found = [re.match(r".*mcpist(?:__|_|/)+(\w+)$", name) for name in model.offered]
+        found = [re.match(r".*mcpist(?:__|_|/|-)+(\w+)$", name) for name in model.offered]
         names = {one[1] for one in found if one} | set(re.findall(r"\bmcp__mcpist__(\w+)", text))
         return {"names": sorted(names)}
 
@@ -210,8 +214,7 @@ async def attach_in_claude(seat: Seat, typed: str) -> Ended:
     }
     settings.write_text(json.dumps(json.loads(settings.read_text()) | seated))
     line = [NODE, claude_script(seat), "--allowedTools", "mcp__mcpist,ReadMcpResourceTool"]
-    answered = f"""grep -q '{DONE.split()[-1]}' "$HOME/said" """
-    return await sit_at_terminal(seat, line, typed, answered, **QUIET_CLAUDE)
+    return await sit_at_terminal(seat, line, typed, ANSWERED, **QUIET_CLAUDE)
 
 
 def search_tools(names: list[str]) -> tuple[Wish, ...]:
@@ -338,6 +341,37 @@ async def ask_opencode(seat: Seat, prompt: str) -> Ended:
     return await run_opencode(seat, "run", *(["--command", name[1:], *given] if name[0] == "/" else [prompt]))
 
 
+COPILOT = {
+    "COPILOT_PROVIDER_BASE_URL": f"{MODEL_URL}/v1",
+    "COPILOT_PROVIDER_API_KEY": KEY,
+    "COPILOT_MODEL": "a-model",
+    "COPILOT_OFFLINE": "true",
+}
+
+
+def copilot_line(seat: Seat) -> list[str | Path]:
+    return [NODE, seat.modules / "@github" / "copilot" / "npm-loader.js", "--no-auto-update"]
+
+
+async def settle_copilot(seat: Seat) -> None:
+    server: dict[str, Any] = {"type": "http", "url": seat.url, "tools": ["*"]}
+    if seat.token:
+        server["headers"] = {"Authorization": seat.header}
+    seat.write(".copilot/mcp-config.json", json.dumps({"mcpServers": {"mcpist": server}}))
+    if not seat.token:
+        seat.write(".copilot/config.json", json.dumps({"trusted_folders": [str(seat.folder)]}))
+        tokens = 'grep -qs accessToken "$HOME"/.copilot/mcp-oauth-config/*.tokens.json'
+        require(await sit_at_terminal(seat, copilot_line(seat), "/mcp auth mcpist", tokens, **COPILOT))
+
+
+async def ask_copilot(seat: Seat, prompt: str) -> Ended:
+    line = [*copilot_line(seat), "--allow-all-tools"]
+    if seat.token:
+        return await seat.room.run([*line, "-p", prompt], 120, seat.folder, **COPILOT)
+    # With `-p` its model is asked before it has connected by OAuth.
+    return await sit_at_terminal(seat, line, prompt, ANSWERED, **COPILOT)
+
+
 CLAUDE_CODE = Agent(
     "Claude Code",
     "@anthropic-ai/claude-code",
@@ -371,5 +405,21 @@ QWEN_CODE = Agent(
     preface=search_tools_of_qwen,
     wrap=wrap_for_qwen,
 )
-OPENCODE = Agent("OpenCode", "opencode-ai", settle_opencode, ask_opencode, {"prompt": f"/mcpist:{PROMPT} one two"})
-AGENTS = (CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, QWEN_CODE, OPENCODE)
+ON_ITS_SCREEN = "its screen was not tried for it"
+OPENCODE = Agent(
+    "OpenCode",
+    "opencode-ai",
+    settle_opencode,
+    ask_opencode,
+    {"prompt": f"/mcpist:{PROMPT} one two"},
+    untried={"resource": ON_ITS_SCREEN},
+)
+COPILOT_CLI = Agent(
+    "GitHub Copilot CLI",
+    "@github/copilot",
+    settle_copilot,
+    ask_copilot,
+    {},
+    untried={"resource": ON_ITS_SCREEN, "prompt": ON_ITS_SCREEN},
+)
+AGENTS = (CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, QWEN_CODE, OPENCODE, COPILOT_CLI)

@@ -70,6 +70,18 @@ async function signedIn(sdk, makeClient, finish) {
     }
 }
 
+/** For a library that takes the provider of the SDK: one whose person has signed in; none with a token. */
+async function signedInProvider() {
+    if (plan.token) return undefined;
+    const { auth } = await import('@modelcontextprotocol/sdk/client/auth.js');
+    const provider = new Provider();
+    if ((await auth(provider, { serverUrl: plan.url })) === 'REDIRECT') {
+        const back = await provider.back;
+        await auth(provider, { serverUrl: plan.url, authorizationCode: back.get('code'), iss: back.get('iss') });
+    }
+    return provider;
+}
+
 const session = (client, more = {}) => ({
     list: async () => (await client.listTools()).tools.map(tool => tool.name),
     call: (name, given) => client.callTool({ name, arguments: given }),
@@ -124,16 +136,16 @@ const LIBRARIES = {
     sdk_v2_handshake: () => sdkV2({}),
     async langchain() {
         const { MultiServerMCPClient } = await import('@langchain/mcp-adapters');
-        if (!plan.token) throw new CannotDo('it takes the authProvider of the SDK, as the SDK\'s own row');
-        const client = new MultiServerMCPClient({ mcpServers: { mcpist: { transport: 'http', url: plan.url, headers: headers() } } });
+        const server = { transport: 'http', url: plan.url, headers: headers(), authProvider: await signedInProvider() };
+        const client = new MultiServerMCPClient({ mcpServers: { mcpist: server } });
         const found = Object.fromEntries((await client.getTools()).map(tool => [tool.name, tool]));
         const resource = uri => client.readResource('mcpist', uri);
         return tools(found, (tool, given) => tool.invoke(given), { resource, close: () => client.close() });
     },
     async openai_agents() {
         const { MCPServerStreamableHttp } = await import('@openai/agents');
-        if (!plan.token) throw new CannotDo('it takes the authProvider of the SDK, as the SDK\'s own row');
-        const server = new MCPServerStreamableHttp({ url: plan.url, requestInit: { headers: headers() } });
+        const authProvider = await signedInProvider();
+        const server = new MCPServerStreamableHttp({ url: plan.url, requestInit: { headers: headers() }, authProvider });
         await server.connect();
         return {
             list: async () => (await server.listTools()).map(tool => tool.name),
@@ -144,8 +156,8 @@ const LIBRARIES = {
     },
     async ai_sdk() {
         const { createMCPClient } = await import('@ai-sdk/mcp');
-        if (!plan.token) throw new CannotDo('it takes the authProvider of the SDK, as the SDK\'s own row');
-        const client = await createMCPClient({ transport: { type: 'http', url: plan.url, headers: headers() } });
+        const transport = { type: 'http', url: plan.url, headers: headers(), authProvider: await signedInProvider() };
+        const client = await createMCPClient({ transport });
         const options = { toolCallId: '1', messages: [] };
         return tools(await client.tools(), (tool, given) => tool.execute(given, options), {
             resource: uri => client.readResource({ uri }),
@@ -155,8 +167,8 @@ const LIBRARIES = {
     },
     async mastra() {
         const { MCPClient } = await import('@mastra/mcp');
-        if (!plan.token) throw new CannotDo('it takes the authProvider of the SDK, as the SDK\'s own row');
-        const server = { url: new URL(plan.url), requestInit: { headers: headers() } };
+        const authProvider = await signedInProvider();
+        const server = { url: new URL(plan.url), requestInit: { headers: headers() }, authProvider };
         const client = new MCPClient({ id: plan.url, servers: { mcpist: server } });
         const listed = await (client.listTools ?? client.getTools).call(client);
         const found = Object.fromEntries(Object.entries(listed).map(([name, tool]) => [name.replace(/^mcpist_/, ''), tool]));

@@ -116,6 +116,8 @@ class _Browser:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\ndone")
         writer.close()
         if line and line[1].startswith("/callback"):
+            _Browser.server.close()  # the next view may have a loop of its own
+            _Browser.server = None
             _Browser.came_back.put_nowait(dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(line[1]).query)))
 
     async def code(self) -> tuple[str, str | None]:
@@ -225,7 +227,7 @@ async def pydantic_ai() -> AsyncIterator[Client]:
     from pydantic_ai.mcp import MCPToolset
 
     auth = {"headers": headers()} if PLAN["token"] else {"auth": "oauth"}
-    async with MCPToolset(PLAN["url"], tool_error_behavior="error", **auth) as toolset:
+    async with MCPToolset(PLAN["url"], tool_error_behavior="error", init_timeout=60, **auth) as toolset:
 
         async def prompt(name: str, arguments: dict[str, str]) -> Any:
             return await toolset.get_prompt(name, arguments)

@@ -12,7 +12,7 @@ VIEWS = ("meta", "plain", "plain path")
 META = "meta"
 TOKEN, OAUTH = "token", "OAuth"
 
-YES, NO, UNSUPPORTED, ABSENT = "yes", "**no**", "not supported", "–"
+YES, NO, UNSUPPORTED, UNTRIED, ABSENT = "yes", "**no**", "not supported", "not tried", "–"
 """What a cell says; ABSENT is for what this view does not have."""
 
 HIDDEN, MADE_UP = "image_content", "made_up_tool"
@@ -73,8 +73,8 @@ def planned(view: str) -> list[Check]:
 
 
 def judge(view: str, answers: dict[str, Any]) -> dict[str, Cell]:
-    """The cells of a view. `answers` has for a check `names` (of `list`), or `text` and `error`, or `unsupported` with
-    the reason, or `not_listed`; a task that was a call which waited is not `native`."""
+    """The cells of a view. `answers` has for a check `names` (of `list`), or `text` and `error`, or `unsupported` or
+    `untried` with the reason, or `not_listed`; a task that was a call which waited is not `native`."""
     connect = answers.get("connect")
     if connect is not None:
         word, why = (UNSUPPORTED, connect["unsupported"]) if "unsupported" in connect else (NO, connect["text"])
@@ -92,6 +92,8 @@ def _judge_one(check: str, view: str, answers: dict[str, Any]) -> Cell:
         return Cell(NO, "it did not come to this")
     if "unsupported" in answer:
         return Cell(UNSUPPORTED, answer["unsupported"])
+    if "untried" in answer:
+        return Cell(UNTRIED, answer["untried"])
     if check == "list":
         return _judge_list(view, answers)
     if check == "hidden":

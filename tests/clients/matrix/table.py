@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.clients.matrix.plan import ABSENT, CHECKS, META, NO, UNSUPPORTED, YES, Cell
+from tests.clients.matrix.plan import ABSENT, CHECKS, META, NO, UNSUPPORTED, UNTRIED, Cell
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "clients.md"
@@ -65,8 +65,8 @@ def _remark(views: Views) -> str:
     reasons: dict[str, list[str]] = {}
     for cells in views.values():
         for check, cell in cells.items():
-            if cell.result in (NO, UNSUPPORTED) and cell.why:
-                found = reasons.setdefault(cell.why if cell.result == UNSUPPORTED else _cut_reason(cell.why), [])
+            if cell.result in (NO, UNSUPPORTED, UNTRIED) and cell.why:
+                found = reasons.setdefault(_cut_reason(cell.why) if cell.result == NO else cell.why, [])
                 found += [] if check in found else [check]
     said = [why if len(checks) == len(CHECKS) else f"{', '.join(checks)}: {why}" for why, checks in reasons.items()]
     return _escape("; ".join(said))
@@ -83,4 +83,4 @@ def _escape(text: str) -> str:
 
 def is_good(views: Views) -> bool:
     """Whether nothing is a `no`."""
-    return all(cell.result in (YES, ABSENT, UNSUPPORTED) for cells in views.values() for cell in cells.values())
+    return all(cell.result != NO for cells in views.values() for cell in cells.values())
