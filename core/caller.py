@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from core.permissions import Policy
-from core.tool_exposure import META_VIEW, ToolExposure, load_exposure_setting, unite_exposures
+from core.tool_exposure import ToolExposure, choose_exposure_of_roles, load_exposure_setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,4 @@ class Caller:
 
     def _choose_tool_exposure(self) -> ToolExposure:
         own = load_exposure_setting(self.credential.tool_exposure)
-        return own or unite_exposures(
-            load_exposure_setting(role.tool_exposure) or META_VIEW for role in self.policy.roles
-        )
+        return own or choose_exposure_of_roles(role.tool_exposure for role in self.policy.roles)

@@ -137,6 +137,11 @@ def unite_exposures(exposures: Iterable[ToolExposure]) -> ToolExposure:
     return ToolExposure(view, tuple(sorted(modules)), tuple(sorted({name for one in plain for name in one.tools})))
 
 
+def choose_exposure_of_roles(settings: Iterable[str]) -> ToolExposure:
+    """Choose how tools are shown by the settings of roles; a role without one, as an empty text, shows the three."""
+    return unite_exposures(load_exposure_setting(text) or META_VIEW for text in settings)
+
+
 def _build(view: str, modules: tuple[str, ...], tools: tuple[str, ...]) -> ToolExposure:
     if view not in _VIEWS:
         raise Invalid(f"view is one of {', '.join(View)}")

@@ -8,10 +8,12 @@ from admin_ui.api.tool_catalogue import LocalizedText, ModelView, ModuleDescript
 from core.bilingual_text import BilingualText
 from core.module_manifest import CapabilityKind
 from core.permissions import Policy
+from core.tool_exposure import ToolExposure, View, choose_exposure_of_roles
 from server.tool_translations import load_translations
 
 if TYPE_CHECKING:  # a quarter of a second of import, which a command that lists roles does without
     from gateway.catalogue import Catalogue, CatalogueTool
+    from gateway.plain_view.plain_tools import PlainTools
     from gateway.sieve.sieve import Sieve
     from modules.kit import Module
 
@@ -32,6 +34,12 @@ class InstalledToolCatalogue:
         from gateway.sieve.sieve import Sieve
 
         return Sieve(self._catalogue)
+
+    @cached_property
+    def _plain_tools(self) -> "PlainTools":
+        from gateway.plain_view.plain_tools import PlainTools
+
+        return PlainTools(self._catalogue)
 
     @cached_property
     def _modules(self) -> Mapping[str, ModuleDescription]:
@@ -78,12 +86,17 @@ class InstalledToolCatalogue:
 
     def build_model_view(self, policy: Policy) -> ModelView:
         """Return what a model is shown under a policy."""
-        from gateway.meta_tools.definitions import build_definitions, build_instructions
+        from gateway.meta_tools.definitions import build_definitions, build_instructions, build_plain_instructions
 
         view = self._sieve.get_policy_view(policy)
+        exposure = choose_exposure_of_roles(role.tool_exposure for role in policy.roles)
+        has_meta = exposure.has_meta_tools
+        plain = self._plain_tools.get_list(view, exposure if exposure.has_plain_tools else ToolExposure(View.PLAIN))
         return ModelView(
-            build_instructions(view),
-            build_definitions(view, has_tasks=True)["tools"],
+            exposure,
+            build_instructions(view) if has_meta else build_plain_instructions(view),
+            build_definitions(view, has_tasks=True)["tools"] if has_meta else (),
+            (found for name in plain.tools if (found := plain.define(name, has_tasks=True)) is not None),
             {name: list(module.schemas.values()) for name, module in view.modules.items()},
             [
                 self._modules[entry.module].tools[entry.name]

@@ -54,13 +54,24 @@ class ModelViewResult(ResponseModel):
     """
 
     instructions: str = Field(description="Instructions that a client may put before its model.")
-    definitions: list[dict[str, Any]] = Field(description="Tool definitions that a client loads at its start.")
+    tool_exposure: str = Field(
+        description="Exposure of tools by the roles, such as `plain:github`; a client's setting or URL overrides it."
+    )
+    definitions: list[dict[str, Any]] = Field(
+        description="Definitions of the meta-tools that a client loads at its start; none in a plain view alone."
+    )
+    plain_tools: list[str] = Field(
+        description="Names of the plain tools that a client is shown; where the roles show none, of all those that a "
+        "client can ask for. Those for long results and jobs are left out."
+    )
+    estimated_plain_tokens: int = Field(description="Estimate of the tokens of the definitions of `plain_tools`.")
     modules: list[ModelViewModule] = Field(description="Modules and tools that exist for the model; all others do not.")
     tool_count: int = Field(description="Number of tools that exist for the model.")
     resources: list[OfferedResourceView] = Field(description="Resources that the person of the model can attach.")
     prompts: list[OfferedPromptView] = Field(description="Prompts that the person of the model can choose.")
     estimated_start_tokens: int = Field(
-        description="Estimate of the tokens that are loaded at the start: instructions and definitions."
+        description="Estimate of the tokens that are loaded at the start: instructions, definitions and the plain "
+        "tools of `tool_exposure`."
     )
     estimated_schema_tokens: int = Field(description="Estimate of the tokens if the schemas of all modules are read.")
 
@@ -91,10 +102,10 @@ async def show_model_view_of_user(user_id: UserPath, caller: AdminRead, dependen
 
 async def _build_result(dependencies: AdminDependencies, policy: Policy) -> ModelViewResult:
     """Build the result in a thread: for ten thousand tools, counting takes a second."""
-    return await asyncio.to_thread(_count_tokens, dependencies.catalogue.build_model_view(policy))
+    return await asyncio.to_thread(_build_view, dependencies.catalogue.build_model_view(policy))
 
 
-def _count_tokens(view: ModelView) -> ModelViewResult:
+def _build_view(view: ModelView) -> ModelViewResult:
     modules = [
         ModelViewModule(
             module=name,
@@ -103,9 +114,14 @@ def _count_tokens(view: ModelView) -> ModelViewResult:
         )
         for name, schemas in view.schemas.items()
     ]
+    plain = list(view.plain_definitions)
+    plain_tokens = estimate_tokens(orjson.dumps(plain).decode())
     return ModelViewResult(
+        tool_exposure=view.exposure.text,
         instructions=view.instructions,
         definitions=[dict(definition) for definition in view.definitions],
+        plain_tools=[str(definition["name"]) for definition in plain],
+        estimated_plain_tokens=plain_tokens,
         modules=modules,
         tool_count=sum(len(module.tools) for module in modules),
         resources=[
@@ -118,7 +134,7 @@ def _count_tokens(view: ModelView) -> ModelViewResult:
             for one in view.offered
             if one.kind is CapabilityKind.PROMPT
         ],
-        estimated_start_tokens=_estimate_start(view),
+        estimated_start_tokens=_estimate_start(view) + (plain_tokens if view.exposure.has_plain_tools else 0),
         estimated_schema_tokens=sum(module.estimated_tokens for module in modules),
     )
 

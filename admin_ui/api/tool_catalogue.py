@@ -1,11 +1,12 @@
 """Installed tools as the control plane describes them; the composition root passes in what knows the modules' code."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from core.module_manifest import CapabilityKind
 from core.permissions import Policy
+from core.tool_exposure import ToolExposure
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,14 @@ class ToolSchemas:
 @dataclass(frozen=True, slots=True)
 class ModelView:
     """All that a model is shown under one policy: `instructions` and the `definitions` of tools that a client loads at
-    its start, and by module what get_module_schema answers for it. `offered` are the resources and prompts that a
-    client shows to its person."""
+    its start, and by module what get_module_schema answers for it. `plain_definitions`, which are built as they are
+    read, are those of its plain tools; of all, where the roles show none and only a client can ask for them. `offered`
+    are the resources and prompts that a client shows to its person."""
 
+    exposure: ToolExposure
     instructions: str
     definitions: Sequence[Mapping[str, Any]]
+    plain_definitions: Iterator[Mapping[str, Any]]
     schemas: Mapping[str, Sequence[Mapping[str, Any]]]
     offered: Sequence[ToolDescription] = ()
 

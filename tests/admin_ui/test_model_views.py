@@ -56,6 +56,22 @@ async def test_it_is_exactly_what_mcp_serves(identity: Identity) -> None:
         names = [one["module"] for one in seen["modules"]]
         call = {"name": "get_module_schema", "arguments": {"module": names}}
         schemas = (await rpc(client, ada.token, "tools/call", call))["structuredContent"]["modules"]
+        assert seen["tool_exposure"] == "meta"
+        plain: dict[str, Any] = {"meta": seen}
+        for exposure in ("plain:github", "both:github.search_issues"):
+            await ask("PATCH", f"/roles/{role['id']}", {"tool_exposure": exposure})
+            plain[exposure] = view = await ask("GET", f"/roles/{role['id']}/model-view")
+            assert view == await ask("GET", f"/users/{ada.id}/model-view")
+            listed = (await rpc(client, ada.token, "tools/list", {}))["tools"]
+            shown = {tool["name"] for tool in (*view["definitions"], *({"name": one} for one in view["plain_tools"]))}
+            assert {tool["name"] for tool in listed if not tool["name"].startswith(("results_", "jobs_"))} == shown
+            assert view["instructions"] == (await rpc(client, ada.token, "initialize", begun))["instructions"]
+            assert view["estimated_start_tokens"] > view["estimated_plain_tokens"] > 0
+            assert view["modules"] == seen["modules"], "an exposure permits nothing"
+    assert plain["plain:github"]["definitions"] == []
+    assert len(plain["both:github.search_issues"]["plain_tools"]) == 1
+    assert len(plain["meta"]["plain_tools"]) == seen["tool_count"] > len(plain["plain:github"]["plain_tools"])
+    assert "github_get_issue" not in plain["meta"]["plain_tools"]
     told = {one["module"]: [tool["name"] for tool in one["tools"]] for one in schemas}
     assert {one["module"]: one["tools"] for one in seen["modules"]} == told
     assert "get_issue" not in told["github"]

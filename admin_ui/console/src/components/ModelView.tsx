@@ -13,17 +13,19 @@ interface ModelViewProps {
 
 /** Exactly what a model is shown for a role or a person, and how many tokens it costs. */
 export function ModelView({ queryKey, load }: ModelViewProps) {
-  const { modelView } = useMessages()
+  const { modelView, toolExposure } = useMessages()
   const format = useFormat()
   const { data: view, error, refetch } = useQuery({ queryKey, queryFn: load })
   if (error) return <ProblemNotice error={error} onRetry={() => void refetch()} />
   if (!view) return <Skeleton lines={6} />
+  const plainHelp = view.tool_exposure === 'meta' ? modelView.plainOnRequest : modelView.plainBy(view.tool_exposure)
   return (
     <>
       <p className={styles.help}>{modelView.help}</p>
       <Facts
         facts={[
           [modelView.tools, format.number(view.tool_count)],
+          [toolExposure.label, view.tool_exposure],
           [modelView.atStart, modelView.tokens(view.estimated_start_tokens)],
           [modelView.allSchemas, modelView.tokens(view.estimated_schema_tokens)],
         ]}
@@ -37,6 +39,17 @@ export function ModelView({ queryKey, load }: ModelViewProps) {
           detail={(module) => module.tools.join(', ')}
           end={(module) => modelView.tokens(module.estimated_tokens)}
           empty={modelView.nothing}
+        />
+      </Section>
+      <Section title={modelView.plain} help={plainHelp}>
+        <ItemList
+          label={modelView.plain}
+          items={view.plain_tools.length > 0 ? [view.plain_tools] : []}
+          itemKey={() => 'all'}
+          title={(names) => modelView.plainCount(names.length)}
+          detail={(names) => names.join(', ')}
+          end={() => modelView.tokens(view.estimated_plain_tokens)}
+          empty={modelView.noPlain}
         />
       </Section>
       {view.resources.length > 0 && (
@@ -63,16 +76,18 @@ export function ModelView({ queryKey, load }: ModelViewProps) {
           />
         </Section>
       )}
-      <Section title={modelView.definitions} help={modelView.definitionsHelp}>
-        {view.definitions.map((definition) => (
-          <details key={String(definition.name)} className={styles.definition}>
-            <summary>
-              <code>{String(definition.name)}</code>
-            </summary>
-            <pre lang="en">{JSON.stringify(definition, null, 2)}</pre>
-          </details>
-        ))}
-      </Section>
+      {view.definitions.length > 0 && (
+        <Section title={modelView.definitions} help={modelView.definitionsHelp}>
+          {view.definitions.map((definition) => (
+            <details key={String(definition.name)} className={styles.definition}>
+              <summary>
+                <code>{String(definition.name)}</code>
+              </summary>
+              <pre lang="en">{JSON.stringify(definition, null, 2)}</pre>
+            </details>
+          ))}
+        </Section>
+      )}
       <Section title={modelView.instructions}>
         <p lang="en" className={styles.instructions}>
           {view.instructions}

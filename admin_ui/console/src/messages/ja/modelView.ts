@@ -1,3 +1,4 @@
+import { formatNumber } from '../format.ts'
 import type { Messages } from '../index.tsx'
 
 export const modelView: Messages['modelView'] = {
@@ -6,9 +7,14 @@ export const modelView: Messages['modelView'] = {
   tools: 'ツール',
   atStart: '開始時',
   allSchemas: 'すべてのスキーマを読む場合',
-  tokens: (count) => `${count} トークン`,
+  tokens: (count) => `${formatNumber('ja', count)} トークン`,
   modules: 'サービスごとのツール',
   nothing: 'ツールはありません。権限は、有効なサービスにのみ適用されます。',
+  plain: 'プレーン表示のツール',
+  plainOnRequest: 'URL、トークン、またはクライアントの設定でプレーン表示を指定したクライアントにだけ見えます（ロールでは 3 つのツールを見せます）。長い結果とジョブのためのツールも加わります。',
+  plainBy: (exposure) => `ロールによるツールの見せ方: ${exposure}。3 つのツールを見せない場合は、長い結果とジョブのためのツールも加わります。`,
+  plainCount: (count) => `${count} 個のツール`,
+  noPlain: 'ありません。「ツールの見せ方」の名前と、許可されているツールを確認してください。',
   resources: 'リソース',
   resourcesHelp: 'クライアントが利用者に示し、利用者がチャットに添付します。',
   prompts: 'プロンプト',

@@ -2,10 +2,17 @@ import type { Messages } from '../index.tsx'
 
 export const toolExposure: Messages['toolExposure'] = {
   label: 'ツールの見せ方',
-  form: '「meta」はすべてのツールに通じる 3 つのツール、「plain」はツールそのもの、「both」はその両方です。コロンの後に名前を書くと、そのサービスやツールに限ります（例: plain:github,notion）。',
-  ofCredential: '空欄の場合はロールで決まります。クライアントの URL の指定が優先されます。',
-  ofRole: '空欄の場合は meta です。複数のロールの指定は合わせて適用されます。クライアントの設定とその URL の指定が優先されます。',
-  wrong: 'meta、plain、both のいずれか、またはコロンの後に名前を入力してください（例: plain:github,notion）',
+  views: {
+    none: 'ロールに従う',
+    meta: 'すべてを検索して呼び出せる 3 つのツール',
+    plain: 'ツールを 1 つずつ（プレーン表示）',
+    both: '両方: 3 つのツールと個々のツール',
+  },
+  ofCredential: 'クライアントの URL の指定（/mcp?view=plain など）が優先されます。',
+  ofRole: '複数のロールの指定は合わせて適用されます。トークンやクライアントの設定とその URL の指定が優先されます。',
+  names: '見せるサービスとツール',
+  namesHelp: '名前をカンマで区切ります。サービスは github、1 つのツールは jira.search_issues のように書きます。空欄の場合は許可されているものすべてです。',
+  wrong: '名前をカンマで区切って入力してください（例: github, jira.search_issues）',
   shows: (exposure) => `ツールの見せ方 ${exposure}`,
-  byRole: 'ロールに応じて決定',
+  byRole: 'ロールに従う',
 }

@@ -15,7 +15,7 @@ import { ResultTokensField } from '../../components/ResultTokensField.tsx'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
-import { readToolExposure, ToolExposureField } from '../../components/ToolExposureField.tsx'
+import { ToolExposureField, trimExposure } from '../../components/ToolExposureField.tsx'
 import { useVersionedForm } from '../../components/useVersionedForm.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 
@@ -108,7 +108,7 @@ function ClientForm({ client }: { client: Versioned<SchemaClientView> }) {
     send: async (changes, etag) => {
       const params = { path: { client_id: client.id }, header: expect(etag) }
       // What is left out stays; the generated type asks for it, because it has a default.
-      const exposure = changes.tool_exposure === undefined ? {} : { tool_exposure: readToolExposure(changes.tool_exposure) }
+      const exposure = changes.tool_exposure === undefined ? {} : { tool_exposure: trimExposure(changes.tool_exposure) }
       const body = { ...changes, ...exposure } as SchemaClientUpdate
       await read(api.PATCH('/api/v1/oauth/clients/{client_id}', { params, body }))
       await refresh()

@@ -8,6 +8,7 @@ import { CopyField } from '../../components/CopyField.tsx'
 import { Checkbox, Field, SelectField } from '../../components/Field.tsx'
 import { FindBox, type Found } from '../../components/FindBox.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
+import { ToolExposureField, trimExposure } from '../../components/ToolExposureField.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import styles from './clients.module.css'
 
@@ -25,9 +26,10 @@ export function RegisterForm({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const [kind, setKind] = useState<Kind>('public')
   const [user, setUser] = useState<Found | null>(null)
+  const [exposure, setExposure] = useState<string | null>(null)
   const [made, setMade] = useState<SchemaCreatedClientView | null>(null)
   const register = async (data: FormData) => {
-    const body = buildBody(data, kind, user?.id ?? null)
+    const body = { ...buildBody(data, kind, user?.id ?? null), tool_exposure: trimExposure(exposure) }
     setMade(await read(api.POST('/api/v1/oauth/clients', { body })))
     await queries.invalidateQueries({ queryKey: ['clients'] })
   }
@@ -63,6 +65,7 @@ export function RegisterForm({ onClose }: { onClose: () => void }) {
           </Checkbox>
         ))}
       </fieldset>
+      <ToolExposureField of="credential" value={exposure} onChange={setExposure} />
     </ModalForm>
   )
 }

@@ -7,7 +7,7 @@ import { CopyField } from '../../components/CopyField.tsx'
 import { Checkbox, Field, SelectField } from '../../components/Field.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
 import { readResultTokens, ResultTokensField } from '../../components/ResultTokensField.tsx'
-import { readToolExposure, ToolExposureField } from '../../components/ToolExposureField.tsx'
+import { ToolExposureField, trimExposure } from '../../components/ToolExposureField.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import styles from './profile.module.css'
 
@@ -27,6 +27,7 @@ export function TokenForm({ onClose }: { onClose: () => void }) {
   // Sent again after a lost answer, it makes no second token.
   const [requestKey] = useState(() => crypto.randomUUID())
   const [life, setLife] = useState<Life>('90')
+  const [exposure, setExposure] = useState<string | null>(null)
   const [token, setToken] = useState<string | null>(null)
   const create = async (data: FormData) => {
     const body = {
@@ -34,7 +35,7 @@ export function TokenForm({ onClose }: { onClose: () => void }) {
       scopes: data.getAll('scopes') as Scope[],
       read_only: data.get('read_only') !== null,
       result_tokens: readResultTokens(data.get('result_tokens')),
-      tool_exposure: readToolExposure(data.get('tool_exposure')),
+      tool_exposure: trimExposure(exposure),
       expires_at: life === 'none' ? null : new Date(Date.now() + Number(life) * DAY_MS).toISOString(),
     }
     const made = await read(api.POST('/api/v1/tokens', { body, params: { header: { 'idempotency-key': requestKey } } }))
@@ -70,7 +71,7 @@ export function TokenForm({ onClose }: { onClose: () => void }) {
         choices={LIVES.map((value) => ({ value, label: value === 'none' ? profile.noEnd : profile.days(Number(value)) }))}
       />
       <ResultTokensField name="result_tokens" />
-      <ToolExposureField of="credential" />
+      <ToolExposureField of="credential" value={exposure} onChange={setExposure} />
     </ModalForm>
   )
 }

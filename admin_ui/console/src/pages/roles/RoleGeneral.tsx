@@ -9,7 +9,7 @@ import { Actions, Section } from '../../components/Facts.tsx'
 import { Field } from '../../components/Field.tsx'
 import { ProblemNotice, useOnline } from '../../components/States.tsx'
 import { showToast } from '../../components/toasts.tsx'
-import { readToolExposure, ToolExposureField } from '../../components/ToolExposureField.tsx'
+import { ToolExposureField, trimExposure } from '../../components/ToolExposureField.tsx'
 import { useVersionedForm } from '../../components/useVersionedForm.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { PriorityField } from './RoleForm.tsx'
@@ -54,7 +54,7 @@ function NameForm({ role }: { role: Versioned<SchemaRoleView> }) {
       const body = {
         ...(name !== undefined && { name }),
         ...(priority !== undefined && { priority: Number(priority) }),
-        ...(tool_exposure !== undefined && { tool_exposure: readToolExposure(tool_exposure) }),
+        ...(tool_exposure !== undefined && { tool_exposure: trimExposure(tool_exposure) }),
       }
       await read(api.PATCH('/api/v1/roles/{role_id}', { params: { path: { role_id: role.id }, header: expect(etag) }, body }))
       await refresh()
