@@ -115,7 +115,7 @@ def _has_particle(token: str) -> bool:
 
 
 def _find_begins(text: str) -> Mapping[str, str]:
-    """Find with which pair of characters the katakana word of each pair begins: a バケット is no チケット, though it has
+    """Find with which pair of characters the katakana word of each pair begins: バケット is no チケット, though it has
     two of its three pairs."""
     begins: dict[str, str] = {}
     for word in _KATAKANA_WORD.findall(text):
