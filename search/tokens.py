@@ -18,7 +18,7 @@ _CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _KATAKANA_WORD_END = re.compile(r"(?<=[\u30a1-\u30fa\u30fc]{2})\u30fc(?![\u30a1-\u30ff])")
 _KANJI = re.compile(r"[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
 _HIRAGANA_ONLY = re.compile(r"[\u3041-\u309f\u30fc]+")
-_PARTICLES = frozenset("のをにがはとでへもや")
+PARTICLES = frozenset("のをにがはとでへもや")
 # ヴァイオリン and バイオリン are one word.
 _VU = {"ヴァ": "バ", "ヴィ": "ビ", "ヴェ": "ベ", "ヴォ": "ボ", "ヴ": "ブ"}
 _VOWELS = frozenset("aeiouy")
@@ -90,7 +90,7 @@ def _pair_characters(run: str) -> Iterator[str]:
         yield run[start : start + 2]
         first, between, last = run[start : start + 1], run[start + 1 : start + 2], run[start + 2 : start + 3]
         if (
-            between not in _PARTICLES
+            between not in PARTICLES
             and _HIRAGANA_ONLY.fullmatch(between)
             and _KANJI.match(first)
             and _KANJI.match(last)

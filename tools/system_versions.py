@@ -32,8 +32,8 @@ PROGRAMS = (
     Program(("gcc",), "--version", (9,), "compiles the verifier that Spin writes"),
     Program(("spin",), "-V", (6, 5), "the verdict on docs/refresh.pml; the model was written with 6.5"),
     Program(
-        ("chromium", "chromium-browser", "google-chrome", "chrome"), "--version", (112,),
-        "the headless mode that is the same browser as with a window",
+        ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"), "--version", (112,),
+        "nested CSS and a headless mode that is the same engine as with a window",
     ),
     Program(("nginx", "/usr/sbin/nginx"), "-v", (1, 18), "the proxy before MCPist of the tests"),
     Program(("pgbouncer", "/usr/sbin/pgbouncer"), "--version", (1, 12), "the pooler before PostgreSQL of the tests"),

@@ -3,11 +3,13 @@
 Tools of other servers have English texts alone; through these, Japanese finds them too.
 """
 
+import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
-from search.tokens import tokenize, tokenize_query
+from search.tokens import PARTICLES, tokenize, tokenize_query
 
 # Each line is one group: any of its words finds the others.
 _GROUPS = """
@@ -17,7 +19,7 @@ search find look query lookup 検索 探す 調べる 見つける
 create add new make insert open start file register save write 作成 作る 追加 登録 新規
 update edit change modify rename set revise 更新 編集 変更 修正
 delete remove erase drop trash destroy cancel forget 取り消す 削除 消す 除去
-close finish complete done resolve 完了 閉じる 終了
+close finish complete done resolve 完了 閉じる 終了 クローズ
 move transfer shift 移動 移す
 comment reply note remark discussion コメント 返信
 assign owner assignee responsible 担当 割り当て
@@ -53,11 +55,21 @@ relation link relate connection 関係
 history past revision 履歴
 """
 
+_KATAKANA_WORD = re.compile(r"[\u30a1-\u30fa\u30fc]{2,}")
+
+
+class QueryWord(NamedTuple):
+    """A word of a query: what is asked for, then words that may be meant by it. A document without the token `begin`
+    does not have it."""
+
+    tokens: tuple[str, ...]
+    begin: str = ""
+
 
 # Who asks wants to read.
 _QUESTION_WORDS = frozenset(tokenize("what when where which who whose how many"))
 _JAPANESE_QUESTIONS = ("何", "どの", "どれ", "どこ", "誰", "いつ", "教えて")
-_READING = ("", *tokenize("list get search show read find"))
+_READING = QueryWord(("", *tokenize("list get search show read find")))
 
 # Words of a sentence that say nothing of a tool.
 _EMPTY = frozenset(
@@ -82,15 +94,32 @@ def _load_groups() -> tuple[Mapping[str, tuple[str, ...]], tuple[tuple[str, tupl
     return {token: tuple(others) for token, others in english.items()}, tuple(japanese)
 
 
-def group_query_words(query: str, limit: int) -> list[tuple[str, ...]]:
-    """Group the words of a query, at most `limit` of them: a token, and those of words that may be meant by it. Of a
-    Japanese word that is known, there is a group of the English ones besides, which begins with an empty token."""
+def read_query_words(query: str, limit: int) -> Sequence[QueryWord]:
+    """Read the words of a query, at most `limit` of them. Of a Japanese word that is known, there is one of the English
+    ones besides, whose first token is empty."""
     english, japanese = _load_groups()
     tokens = tokenize_query(query)
     text = unicodedata.normalize("NFKC", query)
     is_question = not _QUESTION_WORDS.isdisjoint(tokens) or any(word in text for word in _JAPANESE_QUESTIONS)
-    tokens = [token for token in tokens if token not in _EMPTY] or tokens
-    groups = [(token, *english.get(token, ())) for token in tokens]
-    groups += (("", *related) for word, related in japanese if word in text)
-    groups += [_READING] * is_question
-    return groups[:limit]
+    tokens = [token for token in tokens if not (token in _EMPTY or _has_particle(token))] or tokens
+    begins = _find_begins(text)
+    words = [QueryWord((token, *english.get(token, ())), begins.get(token, "")) for token in tokens]
+    words += (QueryWord(("", *related)) for word, related in japanese if word in text)
+    words += [_READING] * is_question
+    return words[:limit]
+
+
+def _has_particle(token: str) -> bool:
+    """Check whether a pair of characters is where a word meets a particle: を完 tells nothing of 完了."""
+    return len(token) == 2 and not PARTICLES.isdisjoint(token)
+
+
+def _find_begins(text: str) -> Mapping[str, str]:
+    """Find with which pair of characters the katakana word of each pair begins: バケット is no チケット, though it has
+    two of its three pairs."""
+    begins: dict[str, str] = {}
+    for word in _KATAKANA_WORD.findall(text):
+        pairs = list(tokenize(word))
+        for pair in pairs:
+            begins.setdefault(pair, pairs[0])
+    return begins

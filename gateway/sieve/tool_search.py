@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from gateway.catalogue import CatalogueTool
-from gateway.sieve.query_words import group_query_words
+from gateway.sieve.query_words import QueryWord, read_query_words
 from gateway.sieve.tool_documents import Document, ToolDocuments
 
 MAX_QUERY_LENGTH = 500
@@ -32,8 +32,8 @@ async def search_tools(documents: ToolDocuments, tools: Sequence[CatalogueTool],
 
     At most ``MAX_QUERY_LENGTH`` characters of the query count.
     """
-    groups = group_query_words(query[:MAX_QUERY_LENGTH], MAX_QUERY_WORDS)
-    asked = frozenset(token for group in groups for token in group)
+    words = read_query_words(query[:MAX_QUERY_LENGTH], MAX_QUERY_WORDS)
+    asked = frozenset(token for word in words for token in word.tokens)
     await documents.prepare(tools)
     counts: dict[str, int] = {}
     found: list[tuple[int, Document, int]] = []
@@ -50,17 +50,19 @@ async def search_tools(documents: ToolDocuments, tools: Sequence[CatalogueTool],
     scores: list[tuple[float, int]] = []
     async for _, (position, document, length) in _step_through(found):
         norm = _SATURATION * (1 - _LENGTH + _LENGTH * length / mean)
-        scores.append((-_score(groups, document, rarities, norm), position))
+        scores.append((-_score(words, document, rarities, norm), position))
     return [tools[position] for _, position in sorted(scores)]
 
 
-def _score(groups: Sequence[tuple[str, ...]], document: Document, rarities: Mapping[str, float], norm: float) -> float:
-    """Sum the best of each group, in the order of the query: the order of a set differs between processes, and with it
+def _score(words: Sequence[QueryWord], document: Document, rarities: Mapping[str, float], norm: float) -> float:
+    """Sum the best of each word, in the order of the query: the order of a set differs between processes, and with it
     the last digit of a sum."""
     score = 0.0
-    for group in groups:
+    for tokens, begin in words:
+        if begin and begin not in document:
+            continue
         best, factor = 0.0, 1.0
-        for token in group:
+        for token in tokens:
             if weight := document.get(token):
                 best = max(best, factor * rarities[token] * weight / (weight + norm))
             factor = _RELATED

@@ -108,8 +108,8 @@ def test_it_follows_into_a_file_that_is_begun_meanwhile(home: Home, log: Path) -
     with home.start("logs", "--follow", "--json", "--event", "server_started") as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline()) == LINES[0]
-        file = LogFile(log, max_bytes=2000)
-        for number in range(100):
+        file = LogFile(log, max_bytes=600)
+        for number in range(25):
             file.write(f"{json.dumps({**LINES[0], 'number': number})}\n".encode())
             assert json.loads(process.stdout.readline())["number"] == number
         process.send_signal(signal.SIGINT)

@@ -44,6 +44,7 @@ async def test_a_client_is_registered_changed_and_removed(app: ConsoleApp) -> No
     await page.get_by_role("heading", name="No registered clients").wait_for()
 
 
+@pytest.mark.long
 async def test_access_of_an_application_is_ended_and_an_issuer_trusted(app: ConsoleApp) -> None:
     await app.connect_client(app.user, "Sharp Editor")
     page = await app.open(app.admin, "/clients")

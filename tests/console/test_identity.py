@@ -166,6 +166,7 @@ async def test_an_operator_sets_the_mail_server(app: ConsoleApp, post: MailServe
     await expect(page.get_by_text("Nothing is sent this way.")).to_have_count(2)
 
 
+@pytest.mark.long
 async def test_an_operator_chooses_which_clients_are_trusted(app: ConsoleApp) -> None:
     operator = await app.add_operator()
     page = await app.open(operator, "/identity?view=trust")
@@ -206,6 +207,7 @@ async def test_an_operator_chooses_which_clients_are_trusted(app: ConsoleApp) ->
         await within(5, is_open)
 
 
+@pytest.mark.long
 async def test_forms_with_a_secret_say_what_belongs_to_it(app: ConsoleApp) -> None:
     """Chromium says in its console what a password manager would miss."""
     operator = await app.add_operator()

@@ -191,6 +191,7 @@ async def test_the_search_for_what_a_person_has_done_says_how_far_it_is(app: Con
     assert 12 <= len(asked) <= 16, "what was on its way came to its end, and nothing was asked after it"
 
 
+@pytest.mark.long
 async def test_an_interrupted_stream_is_told_and_goes_on(app: ConsoleApp) -> None:
     person = await app.add_admin("interrupted@acme.test")
     page = await app.open(person, "/roles")
@@ -212,6 +213,7 @@ async def test_the_log_of_a_tenant_is_for_its_administrators(app: ConsoleApp) ->
     await expect(_row(other, "acme.test")).to_have_count(0)
 
 
+@pytest.mark.long
 async def test_an_operator_says_how_long_logs_are_kept(app: ConsoleApp) -> None:
     operator, today = await app.add_operator(), get_utc_now()
     first = (today.replace(day=1) - timedelta(days=100)).replace(day=1)

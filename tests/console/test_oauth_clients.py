@@ -38,6 +38,7 @@ async def _store(section: Locator, client_id: str, secret: str) -> None:
     await expect(section.get_by_label("Client secret")).to_have_value("")
 
 
+@pytest.mark.long
 async def test_the_test_of_a_client_says_what_is_wrong(app: ConsoleApp) -> None:
     vendor = app.identity.company
     page = await app.open(app.admin, "/services?view=providers")

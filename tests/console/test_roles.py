@@ -197,6 +197,7 @@ async def test_a_service_that_is_not_set_up_is_not_connected_for_a_role(app: Con
     await app.look(narrow, f"role-accounts-not-set-up-{SHORT_VIEW}")
 
 
+@pytest.mark.long
 async def test_a_role_is_copied_renamed_and_removed(app: ConsoleApp) -> None:
     role = await _create(app, "Original", "knowledge_graph:read")
     page = await app.open(app.admin, f"/roles?id={role}")
@@ -237,6 +238,7 @@ async def test_the_matrix_in_other_views(app: ConsoleApp, view: str) -> None:
     await app.look(page, f"role-matrix-{view}")
 
 
+@pytest.mark.long
 async def test_roles_are_put_in_order(app: ConsoleApp) -> None:
     console, tenant = app.product.console, app.admin.tenant.id
     for name, priority in (("Order A", 903), ("Order B", 902), ("Order C", 901)):

@@ -136,6 +136,7 @@ async def test_a_tool_opens_with_its_parameters_and_keys_walk_the_rows(carla: Ca
     assert "It does not exist" in await hidden.get_by_role("alert").inner_text()
 
 
+@pytest.mark.long
 async def test_access_is_asked_for_and_withdrawn(carla: Carla) -> None:
     page = await carla.open("/tools?q=supabase")
     await page.get_by_role("button", name="Tools that you may not use").click()

@@ -76,6 +76,7 @@ async def test_a_person_connects_loses_and_regains_an_account(app: ConsoleApp, v
     await expect(_card(page, "Shop")).to_contain_text("Connected")
 
 
+@pytest.mark.long
 async def test_all_are_connected_in_one_go_and_one_is_disconnected(app: ConsoleApp, vendors: ConnectApp) -> None:
     """Disconnecting says what ends, and tells the vendor."""
     await vendors.vendor.sign_in_as("ben-there", email="ben@vendor.test")
@@ -106,6 +107,7 @@ async def test_all_are_connected_in_one_go_and_one_is_disconnected(app: ConsoleA
     assert await vendors.revoked() == before + 1
 
 
+@pytest.mark.long
 async def test_whoever_turns_back_and_what_is_not_set_up_any_more(app: ConsoleApp, vendors: ConnectApp) -> None:
     person = await vendors.person("kim@gamma.test", "gamma", allow=["stall:read"])
     page = await app.open(person, "/tools")

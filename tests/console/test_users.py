@@ -198,6 +198,7 @@ async def test_a_removal_says_what_ends_and_has_to_be_typed(app: ConsoleApp) -> 
     await page.wait_for_url(re.compile(r"/console/users$"))
 
 
+@pytest.mark.long
 async def test_more_than_a_page_and_the_accounts_to_sign_in_with(app: ConsoleApp) -> None:
     """Lists of a panel go on, what is revoked is not in them, and an account is unlinked by whoever may."""
     person = await _create(app, "many@acme.test")

@@ -47,7 +47,10 @@ async def leaves_the_server(address: DatabaseAddress, database: Database) -> Non
     await asyncio.gather(database.call("SELECT pg_sleep(0.02)"), database.leave_server(), database.call("SELECT 2"))
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["at once", "when it is done"])
+@pytest.mark.parametrize(
+    "late",
+    [pytest.param(False, id="at once"), pytest.param(True, id="when it is done", marks=pytest.mark.long)],
+)
 @pytest.mark.parametrize(
     "work",
     [connects_and_ends, looks_at_the_pooler, looks_something_up, runs_into_a_time_limit, leaves_the_server],

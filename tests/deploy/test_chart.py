@@ -62,6 +62,9 @@ SWITCHES: dict[str, tuple[dict[str, Any], ...]] = {
 POLICY_WITH_VALKEY = {"valkey": {"port": 6380, "to": PEER}}
 SERVING = {"gateway", "broker", "console", "worker"}
 COMBINATIONS = list(itertools.product(*SWITCHES.values()))
+SHORT_STEP = 7
+"""Of the combinations, `make test` renders each that has this distance to the one before: no divisor of their number,
+so that every two switches are tried in all four ways."""
 EVERYTHING = {name: value for switch in SWITCHES.values() for name, value in switch[1].items()}
 
 needs_helm = pytest.mark.skipif(not HELM.exists(), reason="THE CHART WAS NOT RENDERED: helm is missing (make helm)")
@@ -115,7 +118,13 @@ def test_lint() -> None:
     assert ended.returncode == 0, ended.stdout
 
 
-@pytest.mark.parametrize("combination", COMBINATIONS, ids=range(len(COMBINATIONS)))
+@pytest.mark.parametrize(
+    "combination",
+    [
+        pytest.param(one, id=str(number), marks=[] if number % SHORT_STEP == 0 else [pytest.mark.long])
+        for number, one in enumerate(COMBINATIONS)
+    ],
+)
 def test_every_combination_is_right_by_the_schemas_of_kubernetes(combination: tuple[dict[str, Any], ...]) -> None:
     documents = render({name: value for values in combination for name, value in values.items()})
     assert {"Deployment", "Service", "ServiceAccount"} <= {document["kind"] for document in documents}

@@ -70,6 +70,7 @@ async def list_names(caller: Client) -> set[str]:
     return {entity["name"] for entity in (await caller.call("read_graph"))["entities"]}
 
 
+@pytest.mark.long
 async def test_both_serve_the_migrated_database(previous: Path) -> None:
     with own_server() as server, data_folder(migrated=False) as home:
         async with server.database(migrated=False) as database:

@@ -1,5 +1,6 @@
 """Whoever tries credentials by the thousand (threat-model.md §2, rows 33 and 43)."""
 
+import time
 from collections import Counter
 from typing import Any
 
@@ -40,12 +41,15 @@ async def test_malformed_ones_do_not_reach_the_database(
     async with product.gateway(failed_auth_per_minute=ALLOWED) as node:
         assert (await node.post(people.admin.token, "ping")).status == 200
         opened.clear()
+        began = time.monotonic()
         statuses = Counter(
             [(await node.post(noise[n % len(noise)], "ping", address="192.0.2.1")).status for n in range(tries)]
         )
         assert set(statuses) == {401, 429}
-        assert statuses[401] <= ALLOWED + 3 + tries // len(noise) + 1, "one in seven brings no credential at all"
-        assert opened.pop("fetch", 0) <= 5, "the proof that announcements arrive, now and then"
+        seconds = time.monotonic() - began
+        come_back = seconds / 60 * ALLOWED
+        assert statuses[401] <= ALLOWED + 3 + come_back + tries // len(noise) + 1, "one in seven brings no credential"
+        assert opened.pop("fetch", 0) <= 5 + seconds, "the proof that announcements arrive, now and then"
         assert sum(opened.values()) <= 2, f"one event of the audit log for all of them: {opened}"
         assert (await node.post(people.admin.token, "ping", address="192.0.2.1")).status == 200, "who is known goes on"
 
@@ -59,11 +63,13 @@ async def test_well_formed_ones_from_one_address(
         assert (await node.post(people.admin.token, "ping")).status == 200
         opened.clear()
         statuses: Counter[int] = Counter()
+        began = time.monotonic()
         for n in range(tries):
             headers = {"x-forwarded-for": f"198.51.{n // 250}.{n % 250}", "forwarded": f"for=198.51.100.{n % 250}"}
             answer = await node.post(generate_token()[1].reveal(), "ping", address="192.0.2.1", headers=headers)
             statuses[answer.status] += 1
         assert set(statuses) == {401, 429}
-        assert statuses[401] <= ALLOWED + 10, "and what comes back while the clock goes on"
+        come_back = (time.monotonic() - began) / 60 * ALLOWED
+        assert statuses[401] <= ALLOWED + 2 + come_back
         assert opened["lookup"] == statuses[401]
         assert (await node.post(generate_token()[1].reveal(), "ping", address="192.0.2.2")).status == 401

@@ -78,8 +78,9 @@ async def expect_outcomes(product: Product, person: Person, *expected: str) -> N
     await within(5, are_written)
 
 
-@pytest.mark.parametrize("revision", LEGACY)
-@pytest.mark.parametrize("id", ["x", 7, "名前\n", -1])
+@pytest.mark.parametrize(
+    ("revision", "id"), [*((revision, 7) for revision in LEGACY), *((NEWEST, id) for id in ("x", "名前\n", -1))]
+)
 async def test_a_notification_cancels_a_request_on_another_gateway(
     product: Product, nodes: Nodes, people: People, lab: Lab, revision: str, id: Any
 ) -> None:

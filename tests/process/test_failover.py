@@ -150,7 +150,7 @@ async def is_ready(product: Product) -> bool:
     return (await readiness(product))[0] == 200
 
 
-@pytest.mark.parametrize("machine", ["killed", "silent"])
+@pytest.mark.parametrize("machine", ["killed", pytest.param("silent", marks=pytest.mark.long)])
 async def test_a_running_product_moves_to_the_new_primary(product: Product, pair: PostgresPair, machine: str) -> None:
     """A machine that is silent closes no connection, as one that has lost its network."""
     await pair.wait_for_standby()
@@ -212,6 +212,7 @@ async def deployment(pair: PostgresPair, tmp_path: Path) -> AsyncIterator[Split]
     server.close()
 
 
+@pytest.mark.long
 async def test_a_broker_and_its_gateway_move(deployment: Split, pair: PostgresPair) -> None:
     tenant = await deployment.product.tenant("acme", services=["knowledge_graph", "shop"])
     ada = await deployment.product.person(tenant, "ada@acme.test", allow=["*"])

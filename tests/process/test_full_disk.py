@@ -106,6 +106,7 @@ async def test_the_first_start_on_a_disk_that_is_too_small(mebibytes: int) -> No
     assert "make room" in told
 
 
+@pytest.mark.long
 async def test_later_commands_on_a_full_disk() -> None:
     with small_disk(100) as disk:
         async with running(disk.home):
@@ -184,6 +185,7 @@ async def test_a_disk_that_becomes_full(filled: tuple[SmallDisk, Product]) -> No
     await within(20, lambda: is_ready(product))
 
 
+@pytest.mark.long
 async def test_a_database_that_ends_because_of_it(filled: tuple[SmallDisk, Product]) -> None:
     """PostgreSQL ends where it cannot begin the next segment of its log; it is started again until there is room."""
     disk, product = filled
@@ -218,6 +220,7 @@ async def own_database() -> AsyncIterator[tuple[SmallDisk, Product, str]]:
         disk.free()
 
 
+@pytest.mark.long
 async def test_the_disk_of_an_own_database_that_becomes_full(own_database: tuple[SmallDisk, Product, str]) -> None:
     """PostgreSQL goes on (SQLSTATE 53100), so only what is written fails."""
     disk, product, url = own_database
@@ -276,6 +279,7 @@ async def test_a_data_folder_without_room_beside_an_own_database(small_folder: t
     await within(10, lambda: is_ready(product))
 
 
+@pytest.mark.long
 async def test_a_broker_says_that_its_database_has_no_room(own_database: tuple[SmallDisk, Product, str]) -> None:
     """Its gateways go on to ask it: what it cannot record it refuses, and what it need not record it does."""
     disk, product, url = own_database

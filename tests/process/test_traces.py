@@ -75,6 +75,7 @@ async def test_a_call_that_refreshes_is_one_trace(
     check_that_nothing_is_told(collector, ada, vendor.server.client_secret)
 
 
+@pytest.mark.long
 async def test_a_request_of_the_console_is_one_trace(
     database: ScratchDatabase, tmp_path: Path, collector: TraceCollector
 ) -> None:

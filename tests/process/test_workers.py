@@ -87,6 +87,7 @@ async def test_connections_are_shared_and_every_worker_is_the_product(home: Path
             await command(home, product.port, "user", "list")
 
 
+@pytest.mark.long
 async def test_limits_count_over_all_workers(home: Path) -> None:
     async with running_workers(home, MCPIST_RATE_PER_SECOND="0.01", MCPIST_RATE_BURST="20") as product:
         token = await create_token(product)
@@ -120,6 +121,7 @@ async def test_a_killed_worker_is_started_again_while_the_others_answer(home: Pa
         await call_over_connections(product, token, 6, 3)
 
 
+@pytest.mark.long
 async def test_no_worker_outlives_the_first_process(home: Path) -> None:
     async with running_workers(home) as product:
         workers = find_workers(product)
@@ -131,6 +133,7 @@ async def test_no_worker_outlives_the_first_process(home: Path) -> None:
         assert not any(worker.is_running() for worker in workers)
 
 
+@pytest.mark.long
 async def test_a_worker_that_cannot_start_ends_the_start(home: Path) -> None:
     """The first process says so, and leaves nothing behind."""
     variables = environment(home, free_port(), MCPIST_WORKERS="2", PYTHONSAFEPATH="1")

@@ -19,7 +19,7 @@ pytestmark = [
 MOST_SECONDS = 0.5
 GOAL_SECONDS = 0.05
 SHOWN = 20
-SHORT_STEP = 9
+SHORT_STEP = 31
 """The short form sends the first request of each row, and of the others each that has this place among all."""
 ATTACKS = (
     (r"POST /mcp: (body|array.*)", "bodies of 4 MB: any bytes, any JSON, arrays of 50 messages"),

@@ -70,6 +70,7 @@ def _pass_on(stream: IO[bytes], lines: "Queue[bytes]") -> None:
 
 
 @pytest.mark.timeout(180)
+@pytest.mark.long
 async def test_changes_of_code_and_pages_are_served_on_the_same_data_folder(tmp_path: Path) -> None:
     clone, port = copy_clone(tmp_path / "clone"), free_port()
     with data_folder() as home, reloading(clone, home, port) as lines:

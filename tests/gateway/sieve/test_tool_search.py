@@ -88,6 +88,8 @@ class Asked:
         ("run SQL on my database", "supabase.execute_sql"),
         ("transition a jira ticket", "jira.transition_issue"),
         ("jira ticket to done", "jira.transition_issue"),
+        ("Jira のチケットを完了にする", "jira.transition_issue"),
+        ("Jira の課題をクローズ", "jira.transition_issue"),
         ("which milestones are there?", "github.list_milestones"),
         ("Jira の課題を検索", "jira.search_issues"),
         ("プルリクエストの一覧", "github.list_pull_requests"),
