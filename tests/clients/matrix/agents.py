@@ -29,7 +29,7 @@ from tests.support.without_network import Ended
 
 KEY = "no-key-of-anybody"
 ASK = "Greet Ada"
-START_SECONDS, TERMINAL_SECONDS = 8, 90
+START_SECONDS, TERMINAL_SECONDS = 8, 120
 NOT_A_CALL = ("list", "resource", "prompt")
 ANSWERED = f"""grep -q '{DONE.split()[-1]}' "$HOME/said" """
 Answer = dict[str, Any]
@@ -155,11 +155,12 @@ class Agent:
 
 
 async def sit_at_terminal(seat: Seat, line: list[str | Path], typed: str, until: str, **variables: str) -> Ended:
-    """Start a program at a terminal, type, press Enter to what it asks, and end it when a shell's test `until` holds;
-    what it has written to the terminal is in `$HOME/said`."""
+    """Start a program at a terminal, type, press Enter to what it asks, again as long as nothing came of it, and end it
+    when a shell's test `until` holds; what it has written to the terminal is in `$HOME/said`."""
     program = f"stty cols 200 rows 50; exec {shlex.join(map(str, line))}"
     text = (
-        f"{{ sleep {START_SECONDS}; printf %s {shlex.quote(typed)}; while sleep 2; do printf '\\r'; done; }} | "
+        f"while sleep {START_SECONDS}; do printf %s {shlex.quote(typed)}; "
+        "for enter in $(seq 12); do sleep 2; printf '\\r'; done; done | "
         f'script -qefc {shlex.quote(program)} /dev/null >"$HOME/said" 2>&1 &\n'
         f'for second in $(seq {TERMINAL_SECONDS}); do sleep 1; {until} && exit 0; done; cat "$HOME/said"; exit 1'
     )

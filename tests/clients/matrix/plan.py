@@ -121,9 +121,9 @@ def _judge_hidden(answer: dict[str, Any], made_up: dict[str, Any]) -> Cell:
         return {key: _OF_A_CALL.sub("", str(value)).replace(HIDDEN, MADE_UP) for key, value in given.items()}
 
     if told_of(answer) != told_of(made_up):
-        return Cell(NO, f"hidden: {answer}; made up: {made_up}")
+        return Cell(NO, f"it is told of otherwise than a made-up one: [{answer}, {made_up}]")
     told = answer.get("not_listed") or "o such" in answer.get("text", "") or "nknown tool" in answer.get("text", "")
-    return Cell(YES) if told or answer.get("error") else Cell(NO, str(answer))
+    return Cell(YES) if told or answer.get("error") else Cell(NO, f"it was answered: [{answer}]")
 
 
 def _judge_text(check: str, answer: dict[str, Any]) -> Cell:
