@@ -178,6 +178,7 @@ async def test_the_consent_page_with_attacks(app: ConsoleApp, attacked: AttackWr
 
 
 @pytest.mark.long
+@pytest.mark.timeout(600)
 async def test_every_panel_with_attacks(app: ConsoleApp, attacked: AttackWriter) -> None:
     """The first eight of each list, in a panel each, with its tabs."""
     pages: dict[str, Page] = {}
