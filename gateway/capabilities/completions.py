@@ -7,7 +7,6 @@ from typing import Any, cast
 from gateway.capabilities.reading import CapabilityReader, Interrupted
 from gateway.capability_tools import CompletionValues
 from gateway.catalogue import CataloguePrompt, CatalogueResource
-from gateway.lookup_recorder import MissingName
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
 from gateway.sieve.sieve import Sieve, SieveView
@@ -18,7 +17,8 @@ MAX_VALUES = 100
 """Of one answer, by the specification."""
 MAX_VALUE_LENGTH = 1_000
 MAX_KNOWN_ARGUMENTS = 50
-KINDS = {"ref/prompt": "name", "ref/resource": "uri"}
+REFERENCES = {"ref/prompt": ("prompt", "name"), "ref/resource": ("resource", "uri")}
+"""Kinds of what is completed and the fields that name it, by the types of references."""
 
 
 class CompletionMethods:
@@ -26,7 +26,6 @@ class CompletionMethods:
 
     def __init__(self, sieve: Sieve, runner: ToolRunner) -> None:
         self._sieve = sieve
-        self._runner = runner
         self._reader = CapabilityReader(runner)
 
     def get_handlers(self) -> dict[str, Handler]:
@@ -44,8 +43,8 @@ class CompletionMethods:
         known = _parse_known(params.get("context"))
         owner = _find_owner(self._sieve.get_view(request.caller), kind, name)
         if owner is None:
-            await self._runner.record_lookups(request, 1, [MissingName(kind.removeprefix("ref/"), name, b"{}")])
-            raise ProtocolError(INVALID_PARAMS, f"Unknown {kind.removeprefix('ref/')}")
+            await self._reader.record_missing(request, kind, name)
+            raise ProtocolError(INVALID_PARAMS, f"Unknown {kind}")
         properties = owner.tool.input_schema.get("properties", {})
         if argument not in properties:
             raise ProtocolError(INVALID_PARAMS, f"Unknown argument; known are: {', '.join(properties) or 'none'}")
@@ -78,19 +77,21 @@ class CompletionMethods:
 
 
 def _find_owner(view: SieveView, kind: str, name: str) -> CatalogueResource | CataloguePrompt | None:
-    if kind == "ref/prompt":
+    if kind == "prompt":
         return view.prompts.get(name)
     return next((one for one in view.resources if name in one.resource.uris), None)
 
 
 def _parse_reference(ref: Any) -> tuple[str, str]:
     """Parse what is completed: its kind, and its name or URI template."""
-    kind = cast("dict[str, Any]", ref).get("type") if type(ref) is dict else None
-    if type(kind) is not str or kind not in KINDS:
-        raise ProtocolError(INVALID_PARAMS, f"Invalid params: ref.type must be {' or '.join(KINDS)}")
-    name = cast("dict[str, Any]", ref).get(KINDS[kind])
+    given = cast("dict[str, Any]", ref) if type(ref) is dict else {}
+    of_type = given.get("type")
+    if type(of_type) is not str or of_type not in REFERENCES:
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: ref.type must be {' or '.join(REFERENCES)}")
+    kind, field = REFERENCES[of_type]
+    name = given.get(field)
     if type(name) is not str or not 0 < len(name) <= MAX_URI_LENGTH:
-        raise ProtocolError(INVALID_PARAMS, f"Invalid params: ref.{KINDS[kind]} must be a text")
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: ref.{field} must be a text")
     return kind, name
 
 
@@ -108,13 +109,16 @@ def _parse_known(context: Any) -> dict[str, str]:
     given = cast("dict[str, Any]", context).get("arguments") if type(context) is dict else None
     if given is None:
         return {}
-    arguments: dict[str, Any] = cast("dict[str, Any]", given) if type(given) is dict else {"": None}
-    if len(arguments) > MAX_KNOWN_ARGUMENTS or not all(
+    if type(given) is not dict or not _are_short_texts(cast("dict[str, Any]", given)):
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: context.arguments must be an object of short texts")
+    return cast("dict[str, str]", given)
+
+
+def _are_short_texts(arguments: dict[str, Any]) -> bool:
+    return len(arguments) <= MAX_KNOWN_ARGUMENTS and all(
         type(text) is str and len(text) <= MAX_VALUE_LENGTH and len(name) <= MAX_VALUE_LENGTH
         for name, text in arguments.items()
-    ):
-        raise ProtocolError(INVALID_PARAMS, "Invalid params: context.arguments must be an object of short texts")
-    return arguments
+    )
 
 
 def _list_options(schema: dict[str, Any], whole: Any) -> list[str] | None:

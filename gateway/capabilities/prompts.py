@@ -7,7 +7,6 @@ from gateway.capabilities.paging import ListPages
 from gateway.capabilities.reading import CapabilityReader, Interrupted
 from gateway.catalogue import CataloguePrompt
 from gateway.icons import build_icons
-from gateway.lookup_recorder import MissingName
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
 from gateway.sieve.sieve import Sieve
@@ -25,7 +24,6 @@ class PromptMethods:
     def __init__(self, sieve: Sieve, runner: ToolRunner, pages: ListPages) -> None:
         self._pages = pages
         self._sieve = sieve
-        self._runner = runner
         self._reader = CapabilityReader(runner)
 
     def get_handlers(self) -> dict[str, Handler]:
@@ -49,7 +47,7 @@ class PromptMethods:
         arguments = _parse_arguments(params.get("arguments"))
         prompt = self._sieve.get_view(request.caller).prompts.get(name)
         if prompt is None:
-            await self._runner.record_lookups(request, 1, [MissingName(LOOKUP_KIND, name, b"{}")])
+            await self._reader.record_missing(request, LOOKUP_KIND, name)
             raise ProtocolError(INVALID_PARAMS, "Unknown prompt; prompts/list names those that you can use")
         _check_arguments(prompt, arguments)
         try:

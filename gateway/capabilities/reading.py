@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from gateway.catalogue import CatalogueTool
 from gateway.client_requests import build_client_request
+from gateway.lookup_recorder import MissingName
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from gateway.mcp.request_context import ProtocolError, RequestContext, Result
 from gateway.meta_tools.results import TOOL_FAILED
@@ -22,7 +23,7 @@ class Interrupted(Exception):
 
 
 class CapabilityReader:
-    """Runs readers as calls are run: authorised, audited and limited alike."""
+    """Runs readers as calls are run: authorised, audited and limited alike. What does not exist is audited, too."""
 
     def __init__(self, runner: ToolRunner) -> None:
         self._runner = runner
@@ -43,3 +44,8 @@ class CapabilityReader:
         if outcome.has_invalid_arguments:
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: {outcome.error}")
         raise ProtocolError(INTERNAL_ERROR, outcome.error or TOOL_FAILED)
+
+    async def record_missing(self, request: RequestContext, kind: str, name: str) -> None:
+        """Record that the caller has named what does not exist for them: a resource by its URI, a prompt by its
+        name."""
+        await self._runner.record_lookups(request, 1, [MissingName(kind, name, b"{}")])

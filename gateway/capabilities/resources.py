@@ -7,7 +7,6 @@ from gateway.capabilities.paging import CapabilityPage, ListPages
 from gateway.capabilities.reading import CapabilityReader, Interrupted
 from gateway.catalogue import CatalogueResource
 from gateway.icons import build_icons
-from gateway.lookup_recorder import MissingName
 from gateway.mcp.jsonrpc import INVALID_PARAMS
 from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result
 from gateway.mcp.revisions import RESOURCE_NOT_FOUND
@@ -25,7 +24,6 @@ class ResourceMethods:
     def __init__(self, sieve: Sieve, runner: ToolRunner, pages: ListPages) -> None:
         self._pages = pages
         self._sieve = sieve
-        self._runner = runner
         self._reader = CapabilityReader(runner)
 
     def get_handlers(self) -> dict[str, Handler]:
@@ -60,7 +58,7 @@ class ResourceMethods:
         found = self._sieve.get_view(request.caller).find_resource(uri)
         resource, arguments = (None, None) if found is None else (found[0], convert_variables(*found))
         if resource is None or arguments is None:
-            await self._runner.record_lookups(request, 1, [MissingName(LOOKUP_KIND, uri, b"{}")])
+            await self._reader.record_missing(request, LOOKUP_KIND, uri)
             raise build_not_found(uri)
         try:
             read = cast("ResourceContents", await self._reader.read(request, resource.tool, arguments))

@@ -127,6 +127,20 @@ async def test_what_changes_before_subscriptions_were_ever_loaded_is_told(rig: R
     assert await rig.take() == {NOTE.format(1)}
 
 
+async def test_the_index_of_resources_follows_subscriptions_and_streams(rig: Rig) -> None:
+    rig.store.may_go_on.set()
+    for subscribed, changed, told in (((1, 2), (2, 3), 2), ((1,), (1, 2), 1)):
+        rig.subscribe(*subscribed)
+        assert await rig.take() == set()
+        rig.change(*changed)
+        assert await rig.take() == {NOTE.format(told)}
+    ended = ResourceUpdates(Sieve(build_desk_catalogue()), CALLER, load=rig.store.load)
+    with rig.watch.watch(ended, open_stream(Connection(), ended)):
+        await ended.look_up(CALLER)
+    rig.change(1)
+    assert await rig.take() == {NOTE.format(1)}
+
+
 async def test_nothing_is_left_out_of_more_changes_than_are_kept(rig: Rig) -> None:
     rig.store.may_go_on.set()
     rig.subscribe(7_000)
