@@ -33,6 +33,7 @@ PAGES_OF_OPERATORS = {
 }
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("view", VIEWS)
 async def test_every_page_in_every_view(app: ConsoleApp, view: str) -> None:
     operator = await app.add_operator()

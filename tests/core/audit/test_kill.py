@@ -193,6 +193,7 @@ async def test_a_sealer_is_killed_between_two_slices(server: Running) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(600)
 async def test_everything_is_killed_for_long(server: Running) -> None:
     acknowledged: list[str] = []
     for turn in range(25):

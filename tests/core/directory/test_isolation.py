@@ -127,6 +127,7 @@ BY_AN_ID_OF_ITS_OWN = (
     "SELECT count(*) FROM auth.api_tokens",
     "SELECT EXISTS (SELECT FROM core.users",
     "DELETE FROM core.permissions WHERE",
+    "UPDATE core.roles SET tool_exposure",
     "SELECT u.system_role, t.longest_token_days",
     "SELECT count(*) FROM core.allow_list",  # only asked whether it is under 20,000
     # The newest users first: the story's tenant is the newest, and of the ids found only its own are read.
