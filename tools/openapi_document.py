@@ -17,10 +17,10 @@ from core.api.security import ApiSecurity
 
 @cache
 def build_openapi_document() -> dict[str, Any]:
-    """Build the document of all routers, once a process: it takes 2 s. Nobody may change it."""
+    """Build the document of all routers, once per process: it takes 2 s. Callers must not modify it."""
 
     async def refuse(request: Request) -> Principal:
-        raise AuthenticationRequired("nobody is asked here")
+        raise AuthenticationRequired("the document is built without authentication")
 
     security = ApiSecurity(refuse, "https://mcp.test", lambda: datetime.now(UTC), lambda request: "192.0.2.1")
     routers = (*directory_api.ROUTERS, *identity_api.ROUTERS, *connect_api.ROUTERS, *deployment_api.ROUTERS)

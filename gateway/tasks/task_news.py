@@ -1,4 +1,4 @@
-"""How the tasks of one client stand, for its open stream ([2025-11-25] Tasks, Task Status ClientNotification)."""
+"""How the tasks of one client stand, for its open stream ([2025-11-25] Tasks, Task Status Notification)."""
 
 import contextlib
 from collections.abc import Callable, Generator, Mapping, Sequence

@@ -21,6 +21,8 @@ from openapi_core.testing import MockRequest
 
 DESCRIPTIONS = Path(__file__).parents[3] / "shared" / "vendor-apis"
 MOMENT = "2026-01-01T00:00:00Z"
+MAX_KEPT_BODY = 10_000
+"""Bytes of a request's body up to which its verdict is kept, so that bodies of megabytes do not stay in memory."""
 RESOLVED_PARTS = 100_000
 """Parts of a description whose references are followed once."""
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -66,6 +68,8 @@ class Contract:
     def wrong(self, sent: Sent) -> str | None:
         """Why the description does not allow a request; None where it does. Stricter in one way: a query parameter
         that it does not name is refused too."""
+        if len(sent.body) > MAX_KEPT_BODY:
+            return self._find_wrong(sent)
         key = repr(sent)
         if key not in self._verdicts:
             self._verdicts[key] = self._find_wrong(sent)
