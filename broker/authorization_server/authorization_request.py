@@ -17,6 +17,7 @@ from broker.authorization_server.client_registry import AUTHORIZATION_CODE, Clie
 from broker.authorization_server.consents import parse_scope_parameter, restrict_to_client, restrict_to_role
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.redirect_uris import is_redirect_allowed
+from core.protected_resource import is_resource_form
 from core.scopes import format_scopes
 
 MAX_STATE_LENGTH = 2_000
@@ -203,15 +204,18 @@ def drop_empty_parameters(parameters: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def validate_resource(requested: str | None, expected: str) -> str:
-    """Our resource, if that is what a client names, or if it names none (RFC 8707 §2).
+    """Our resource, if a client names that or another form of it, or if it names none (RFC 8707 §2).
 
     Scheme and host may be written in any case (RFC 3986 §6.2.2.1); everything else is compared as it is.
 
     Raises:
         OAuthError: invalid_target.
     """
-    match = _URL.fullmatch(requested) if requested else None
-    if requested and (match is None or f"{match[1].lower()}://{match[2].lower()}{match[3]}" != expected):
+    if not requested:
+        return expected
+    match = _URL.fullmatch(requested)
+    named = f"{match[1].lower()}://{match[2].lower()}{match[3]}" if match else ""
+    if named != expected and not (named.startswith(expected) and is_resource_form(named.removeprefix(expected))):
         raise OAuthError("invalid_target", f"resource must be {expected}")
     return expected
 

@@ -251,7 +251,7 @@ class McpEndpoint:
         except HttpRefusal as refusal:
             await self._refuse(request, refusal)
         except MCPistError as error:
-            await self._refuse(request, _to_refusal(error, self._settings.resource_metadata))
+            await self._refuse(request, _to_refusal(error, self._get_metadata_url(request.scope)))
         except Exception as error:  # noqa: BLE001 - the server would log and show its text
             fields = {"request_id": request_id, **describe_error(error)}
             _log.error("an MCP request failed outside its handler", extra={"event": "mcp_transport_failed", **fields})
@@ -378,6 +378,11 @@ class McpEndpoint:
         request.method = message.method
         await wait_for_turn(len(content))
         return await self._answer_message(message, request)
+
+    def _get_metadata_url(self, scope: Mapping[str, Any]) -> str:
+        """Return the URL of the metadata whose resource is the path that was asked (RFC 9728 §3.3)."""
+        url = self._settings.resource_metadata
+        return url and url + scope["path"].removeprefix(RESOURCE_PATH)
 
     async def _refuse(self, request: TransportContext, refusal: HttpRefusal) -> None:
         content = orjson.dumps({"error": refusal.text})

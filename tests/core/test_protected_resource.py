@@ -13,6 +13,7 @@ from core.protected_resource import (
     ProtectedResourceMetadata,
     build_metadata_url,
     build_resource_identifier,
+    is_resource_form,
 )
 from gateway.auth.tool_scopes import require_scope
 from gateway.catalogue import CatalogueTool, build_catalogue, load_installed_modules
@@ -44,6 +45,42 @@ async def test_what_it_says() -> None:
         "resource_name": "MCPist at mcp.example.com:8443",
     }
     assert orjson.loads(body)["resource"] == build_resource_identifier(PUBLIC)
+
+
+async def test_another_form_is_named_as_the_client_wrote_it() -> None:
+    """A client compares the resource with its own URL, text by text (RFC 9728 §3.3)."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    below = METADATA_PATHS[1] + "/plain/a"
+    scope = {"type": "http", "method": "GET", "path": below + ",b", "raw_path": f"{below}%2Cb".encode()}
+    await ProtectedResourceMetadata(PUBLIC, PUBLIC)(scope, None, send)
+    assert orjson.loads(sent[1]["body"])["resource"] == PUBLIC + "/mcp/plain/a%2Cb"
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_form"),
+    [
+        ("", True),
+        ("/plain", True),
+        ("/plain/github,notion", True),
+        ("?view=plain&modules=github", True),
+        ("/both/github?tools=jira.search_issues", True),
+        ("/", False),
+        ("plain", False),
+        ("/simple", False),
+        ("/plain/GitHub", False),
+        ("?x=1", False),
+        ("?view=simple", False),
+        ("#x", False),
+        ("/plain#x", False),
+        ("/plain?", False),
+    ],
+)
+def test_forms_of_the_resource(rest: str, is_form: bool) -> None:
+    assert is_resource_form(rest) is is_form
 
 
 def test_where_it_is() -> None:

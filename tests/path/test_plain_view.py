@@ -127,16 +127,30 @@ async def test_the_audit_log_is_that_of_calls(node: Node, product: Product, peop
 
 
 @on_shared_product
-async def test_each_form_leads_to_metadata_of_the_one_resource(node: Node) -> None:
-    """RFC 9728: below each path, and where the challenge says; one identifier, so a token is good for all forms."""
+async def test_each_path_has_metadata_of_its_own(node: Node) -> None:
+    """RFC 9728 §3.3: the challenge leads to metadata whose resource is the path that was asked."""
     origin, root = "http://127.0.0.1:8080", "/.well-known/oauth-protected-resource/mcp"
-    for form in ("", "?view=plain&modules=lab", "/plain", "/plain/lab,github", "/both/lab", "/meta"):
-        refused = await node.post(None, "ping", url=f"/mcp{form}")
+    for path in ("", "/plain", "/plain/lab,github", "/both/lab", "/meta", "/plain/lab/"):
+        refused = await node.post(None, "ping", url=f"/mcp{path}")
         assert refused.status == 401
-        assert f'resource_metadata="{origin}{root}"' in refused.header("www-authenticate")
+        assert f'resource_metadata="{origin}{root}{path}"' in refused.header("www-authenticate")
         async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
-            found = await http.get(f"{root}{form}")
-        assert (found.status_code, found.json()["resource"]) == (200, f"{origin}/mcp")
+            found = await http.get(f"{root}{path}")
+        assert (found.status_code, found.json()["resource"]) == (200, f"{origin}/mcp{path}")
+
+
+@on_shared_product
+async def test_a_view_in_the_query_is_of_the_same_path(node: Node) -> None:
+    """Clients ask for metadata by the path alone: a resource should have no query (RFC 9728 §1.2)."""
+    refused = await node.post(None, "ping", url="/mcp?view=plain&modules=lab")
+    assert 'oauth-protected-resource/mcp"' in refused.header("www-authenticate")
+
+
+@on_shared_product
+@pytest.mark.parametrize("path", ["/simple", "/plain/GitHub", "/plain/a/b", "/plain/" + "a," * 1_001, "/"])
+async def test_a_path_that_is_no_form_has_no_metadata(node: Node, path: str) -> None:
+    async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
+        assert (await http.get(f"/.well-known/oauth-protected-resource/mcp{path}")).status_code == 404
 
 
 @on_shared_product

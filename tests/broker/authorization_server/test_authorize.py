@@ -235,6 +235,8 @@ FOR_THE_CLIENT: list[tuple[dict[str, str | None], str]] = [
     ({"resource": "https://other.example/mcp"}, "invalid_target"),
     ({"resource": RESOURCE + "/"}, "invalid_target"),
     ({"resource": RESOURCE + "#x"}, "invalid_target"),
+    ({"resource": RESOURCE + "/plain/../admin"}, "invalid_target"),
+    ({"resource": RESOURCE + ".evil.example/plain"}, "invalid_target"),
     ({"resource": ISSUER}, "invalid_target"),
     ({"request": "e30.e30."}, "request_not_supported"),
     ({"request_uri": "https://agent.example/r"}, "request_uri_not_supported"),

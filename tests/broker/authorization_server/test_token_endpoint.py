@@ -51,6 +51,16 @@ async def test_an_answer_is_complete_and_never_stored(app: AuthorizationServerAp
     assert set(response.json()) == {"access_token", "token_type", "expires_in", "scope", "refresh_token"}
 
 
+async def test_another_form_of_the_resource_has_its_audience(app: AuthorizationServerApp) -> None:
+    """Metadata of each form name it as the resource, which the client repeats at both endpoints (RFC 8707 §2)."""
+    code = await app.code(resource=RESOURCE + "/plain/github,notion")
+    response = await app.redeem(code, {"resource": RESOURCE + "/plain/github,notion"})
+    assert response.status_code == 200, response.text
+    assert await app.value("SELECT resource FROM auth.grants") == RESOURCE
+    token = response.json()["refresh_token"]
+    assert (await app.refresh(token, resource=RESOURCE + "?view=both&modules=lab")).status_code == 200
+
+
 WRONG: list[tuple[dict[str, str | None], str]] = [
     ({"grant_type": None}, "invalid_request"),
     ({"grant_type": ""}, "invalid_request"),
