@@ -7,6 +7,7 @@ from typing import Any, Literal, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
 from modules.kit.client_questions import ClientQuestion
+from modules.kit.collections import Collections
 from modules.kit.documents import DocumentStore
 from modules.kit.module_log import ModuleLog
 from modules.kit.settings import ModuleSettings
@@ -72,6 +73,11 @@ class Context(Protocol):
     @property
     def documents(self) -> DocumentStore:
         """The caller's own JSON documents in this module, for a module without tables."""
+        ...
+
+    @property
+    def collections(self) -> Collections:
+        """The module's collections of searched documents."""
         ...
 
     @property

@@ -1,0 +1,240 @@
+"""Collections of searched documents: what a module stores in one is found by its meaning and by its words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+from uuid import UUID
+
+from modules.kit.errors import ToolError
+
+MAX_DOCUMENT_TEXT = 1_000_000
+"""Characters of one document."""
+MAX_DOCUMENT_KEY = 500
+MAX_TITLE_LENGTH = 500
+MAX_TAGS = 50
+MAX_TAG_LENGTH = 100
+MAX_METADATA_BYTES = 16 * 1024
+MAX_QUERY_LENGTH = 2_000
+MAX_HITS = 50
+MAX_DOCUMENT_PAGE = 200
+
+
+class CollectionOwner(StrEnum):
+    """Whose a collection is: one person's, a role's, or the whole tenant's. Its owners read it."""
+
+    USER = "user"
+    ROLE = "role"
+    TENANT = "tenant"
+
+
+class MatchKind(StrEnum):
+    """Why a passage was found."""
+
+    MEANING = "meaning"
+    WORDS = "words"
+    BOTH = "both"
+
+
+class SearchMode(StrEnum):
+    """What a search compares: meanings, words, or both (fused)."""
+
+    MEANING = "meaning"
+    WORDS = "words"
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection of this module that the caller may read. `role` is the name of the role that owns it, empty unless
+    one does. `model` is the embedding model, which a collection keeps until it is embedded anew."""
+
+    id: UUID
+    name: str
+    owner: CollectionOwner
+    role: str
+    model: str
+    can_write: bool
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document to store. Of its `text`, chunks are embedded, and with `keep_text` also searched by their words and
+    kept; otherwise nothing of the text itself is stored, and `tags` and `metadata` are all that a hit can show.
+    `url` is where a person can open the original."""
+
+    key: str
+    title: str
+    text: str
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    url: str = ""
+    keep_text: bool = True
+    max_chunk_chars: int | None = None
+    """Shorter chunks than the embedding model takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as it is stored; `text` is None where it was not kept, and in lists. `version` is 1 for a new document, and one
+    more after each change."""
+
+    collection: UUID
+    key: str
+    title: str
+    text: str | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    url: str
+    version: int
+    chunks: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocumentPage:
+    """Documents in the order that was asked for; `next_after` is empty on the last page."""
+
+    documents: tuple[StoredDocument, ...]
+    next_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFilter:
+    """Which documents count: those with all of `tags`, all of `metadata` (equal values at the top level), a key that
+    begins with `key_prefix`, and updated in that time (`since` inclusive, `until` exclusive)."""
+
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    key_prefix: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+NO_FILTER = DocumentFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A passage that was found. `similarity` is the cosine to the query (-1 to 1), and `coverage` the share of the
+    query's words that it has, weighted by how rare they are (0 to 1). `text` is None where it was not kept."""
+
+    collection: UUID
+    key: str
+    title: str
+    heading: str
+    position: int
+    text: str | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    url: str
+    updated_at: datetime
+    similarity: float
+    coverage: float
+    matched: MatchKind
+
+
+class StaleVersion(ToolError):
+    """The document does not have the version that a change expects: somebody has changed it meanwhile."""
+
+
+class Collections(Protocol):
+    """The module's collections that the caller may read. No other module's can be reached, and nobody else's.
+
+    Each method is a transaction of its own. Every method raises ToolError where the database cannot search by meaning
+    (PostgreSQL without pgvector), and where a limit is broken.
+    """
+
+    async def list(self) -> Sequence[CollectionInfo]:
+        """List the collections: the caller's own first, then by name."""
+        ...
+
+    async def find(self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "") -> CollectionInfo:
+        """Return a collection by its name and owner.
+
+        Raises:
+            ToolError: there is none that the caller may read.
+        """
+        ...
+
+    async def open(
+        self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
+    ) -> CollectionInfo:
+        """Return a collection, which is created where there is none. Only administrators create shared ones.
+
+        Raises:
+            ToolError: the caller may not create it, or the role does not exist for them.
+        """
+        ...
+
+    async def remove(self, collection: UUID) -> int:
+        """Delete a collection with its documents; return how many there were.
+
+        Raises:
+            ToolError: there is none, or the caller may not write to it.
+        """
+        ...
+
+    async def put(
+        self, collection: UUID, document: NewDocument, *, expected_version: int | None = None
+    ) -> StoredDocument:
+        """Store a document in place of the one with this key. `expected_version` 0 means that there is none yet, None
+        that any will do.
+
+        Raises:
+            StaleVersion: it has another version.
+            ToolError: the caller may not write to it, the tenant's storage is full, or the embedding model failed.
+        """
+        ...
+
+    async def get(self, collection: UUID, key: str) -> StoredDocument | None:
+        """Return a document with its text, or None."""
+        ...
+
+    async def delete(self, collection: UUID, key: str, *, expected_version: int | None = None) -> bool:
+        """Delete a document; tell whether there was one.
+
+        Raises:
+            StaleVersion: it has another version.
+            ToolError: the caller may not write to it.
+        """
+        ...
+
+    async def list_documents(
+        self,
+        collections: Sequence[UUID] | None = None,
+        filter: DocumentFilter = NO_FILTER,
+        *,
+        newest_first: bool = False,
+        after: str = "",
+        limit: int = 50,
+    ) -> StoredDocumentPage:
+        """List documents without their texts, by key or the newest first; `collections` None means all of the module."""
+        ...
+
+    async def count_tags(self, collections: Sequence[UUID] | None = None) -> Sequence[tuple[str, int]]:
+        """Return the tags with the number of documents that have each, the most frequent first."""
+        ...
+
+    async def search(
+        self,
+        query: str,
+        *,
+        collections: Sequence[UUID] | None = None,
+        filter: DocumentFilter = NO_FILTER,
+        mode: SearchMode = SearchMode.HYBRID,
+        limit: int = 5,
+    ) -> Sequence[SearchHit]:
+        """Find the passages that fit a query best.
+
+        Raises:
+            ToolError: the query is empty or too long, or the embedding model failed.
+        """
+        ...
+
+    async def describe_model(self) -> str:
+        """Return the name of the model that new collections get, loaded; for a module that reports its health."""
+        ...
