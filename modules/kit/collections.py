@@ -79,9 +79,10 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as it is stored; `text` is None where it was not kept, and in lists. `version` is 1 for a new document, and one
-    more after each change."""
+    """A document as it is stored; `text` is None where it was not kept, and in lists. `version` is 1 for a new document,
+    and one more after each change; `id` stays the same."""
 
+    id: UUID
     collection: UUID
     key: str
     title: str
@@ -122,6 +123,7 @@ class SearchHit:
     """A passage that was found. `similarity` is the cosine to the query (-1 to 1), and `coverage` the share of the
     query's words that it has, weighted by how rare they are (0 to 1). `text` is None where it was not kept."""
 
+    document: UUID
     collection: UUID
     key: str
     title: str
@@ -160,9 +162,7 @@ class Collections(Protocol):
         """
         ...
 
-    async def open(
-        self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
-    ) -> CollectionInfo:
+    async def open(self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "") -> CollectionInfo:
         """Return a collection, which is created where there is none. Only administrators create shared ones.
 
         Raises:
@@ -194,6 +194,10 @@ class Collections(Protocol):
         """Return a document with its text, or None."""
         ...
 
+    async def get_by_id(self, document: UUID) -> StoredDocument | None:
+        """Return a document of any of the module's collections with its text, or None."""
+        ...
+
     async def delete(self, collection: UUID, key: str, *, expected_version: int | None = None) -> bool:
         """Delete a document; tell whether there was one.
 
@@ -212,7 +216,8 @@ class Collections(Protocol):
         after: str = "",
         limit: int = 50,
     ) -> StoredDocumentPage:
-        """List documents without their texts, by key or the newest first; `collections` None means all of the module."""
+        """List documents without their texts, by key or the newest first; `collections` None means all that the caller
+        may read."""
         ...
 
     async def count_tags(self, collections: Sequence[UUID] | None = None) -> Sequence[tuple[str, int]]:
