@@ -93,6 +93,8 @@ class StoredDocument:
     version: int
     chunks: int
     updated_at: datetime
+    chunk_ranges: tuple[tuple[int, int], ...] = ()
+    """Start and end of each chunk in the text; left out in lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +156,10 @@ class Collections(Protocol):
         """List the collections: the caller's own first, then by name."""
         ...
 
-    async def find(self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "") -> CollectionInfo:
-        """Return a collection by its name and owner.
-
-        Raises:
-            ToolError: there is none that the caller may read.
-        """
+    async def find(
+        self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
+    ) -> CollectionInfo | None:
+        """Return a collection by its name and owner, or None where there is none that the caller may read."""
         ...
 
     async def open(self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "") -> CollectionInfo:
