@@ -42,6 +42,12 @@ class SensitiveParameter:
 
 
 @dataclass(frozen=True, slots=True)
+class UnstoredParameter(SensitiveParameter):
+    """Marks a sensitive parameter that is kept nowhere, not even sealed: its tool never runs as a job, from a schedule
+    either."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """One tool: its declaration and the function behind it."""
 
@@ -52,6 +58,7 @@ class Tool:
     scopes: frozenset[str]
     aliases: tuple[str, ...]
     sensitive_parameters: frozenset[str]
+    unstored_parameters: frozenset[str]
     arguments: type[BaseModel]
     result: type[BaseModel]
     run: Callable[..., Awaitable[BaseModel]]
@@ -149,6 +156,7 @@ def tool(
             scopes=frozenset(scopes),
             aliases=tuple(aliases),
             sensitive_parameters=signature.list_marked(SensitiveParameter),
+            unstored_parameters=signature.list_marked(UnstoredParameter),
             arguments=signature.arguments,
             result=signature.result,
             run=function,

@@ -18,7 +18,6 @@ MemoText = Annotated[
 Summary = Annotated[
     str,
     Field(min_length=1, max_length=MAX_SUMMARY, description="Your own summary: all that is kept, and found better"),
-    UnstoredParameter(),
 ]
 Keyword = Annotated[str, Field(min_length=1, max_length=100)]
 MemoId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="memo_id of save_memo or query_memo")]

@@ -98,7 +98,7 @@ async def delete_memo(context: Context, memo_id: MemoId) -> DeletedMemo:
     """Delete a memo with all of its entries."""
     document = await _get_document(context, memo_id)
     if not await context.collections.delete(document.collection, memo_id):
-        raise ToolError(UNKNOWN_MEMO)
+        raise ToolError(UNKNOWN_MEMO, code="not_found")
     return DeletedMemo(memo_id=memo_id, deleted=document.chunks)
 
 
@@ -143,5 +143,5 @@ async def _get_document(context: Context, memo_id: str) -> StoredDocument:
     collection = await context.collections.find(COLLECTION)
     document = None if collection is None else await context.collections.get(collection.id, memo_id)
     if document is None:
-        raise ToolError(UNKNOWN_MEMO)
+        raise ToolError(UNKNOWN_MEMO, code="not_found")
     return document
