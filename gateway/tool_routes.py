@@ -26,7 +26,9 @@ BODY_SECONDS = 30.0
 MAX_FIELDS, MAX_DIGITS = 20, 9
 """Of a query, and of a number in it."""
 _REVISION = b"2025-11-25"
-_KEPT_HEADERS = frozenset({b"authorization", b"host", b"origin", b"x-forwarded-for", b"x-forwarded-host", b"traceparent"})
+_KEPT_HEADERS = frozenset(
+    {b"authorization", b"host", b"origin", b"x-forwarded-for", b"x-forwarded-host", b"traceparent"}
+)
 _PASSED_HEADERS = frozenset({b"www-authenticate", b"retry-after", b"vary"})
 _CORS = b"access-control-"
 _JSON = (b"content-type", b"application/json")

@@ -13,7 +13,9 @@ MAX_KEYWORDS = 50
 
 SessionId = Annotated[str, Field(min_length=1, max_length=200, description="Conversation that the memo comes from")]
 MemoText = Annotated[
-    str, Field(min_length=1, max_length=MAX_MEMO_TEXT, description="Text to remember; it is not kept"), UnstoredParameter()
+    str,
+    Field(min_length=1, max_length=MAX_MEMO_TEXT, description="Text to remember; it is not kept"),
+    UnstoredParameter(),
 ]
 Summary = Annotated[
     str,

@@ -26,14 +26,19 @@ FilePath = Annotated[
 Tag = Annotated[str, Field(min_length=1, max_length=MAX_TAG_LENGTH)]
 Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS, description="Only documents that have all of these tags")]
 CollectionNames = Annotated[
-    list[str], Field(max_length=50, description="Only these collections, by name or id; without it all that you may read")
+    list[str],
+    Field(max_length=50, description="Only these collections, by name or id; without it all that you may read"),
 ]
 CollectionName = Annotated[
     str | None, Field(max_length=200, description="Name or id of the collection; without it your own documents")
 ]
 DocumentText = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_DOCUMENT_TEXT, description="Markdown or plain text; its front matter may have title and tags"),
+    Field(
+        min_length=1,
+        max_length=MAX_DOCUMENT_TEXT,
+        description="Markdown or plain text; its front matter may have title and tags",
+    ),
 ]
 ExpectedVersion = Annotated[
     int | None, Field(ge=0, description="Version that you have read; the change is refused if there is a newer one")

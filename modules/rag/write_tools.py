@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from modules.kit import Context, Hints, NewDocument, StoredDocument, ToolError, tool
+from modules.kit.collections import MAX_TAGS, MAX_TITLE_LENGTH
 from modules.kit.front_matter import read_front_matter
 from modules.rag.collection_names import find_collection, find_readable
 from modules.rag.models import (
@@ -16,17 +17,20 @@ from modules.rag.models import (
     SavedDocument,
     Tag,
 )
-from modules.kit.collections import MAX_TAGS, MAX_TITLE_LENGTH
 from modules.rag.read_tools import build_uri
 
 WRITE = "rag:write"
 CHANGE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
 
-Title = Annotated[str | None, Field(max_length=MAX_TITLE_LENGTH, description="Title; without it that of the front matter")]
+Title = Annotated[
+    str | None, Field(max_length=MAX_TITLE_LENGTH, description="Title; without it that of the front matter")
+]
 NewTags = Annotated[
     list[Tag] | None, Field(max_length=MAX_TAGS, description="Tags; without them those of the front matter")
 ]
-Url = Annotated[str | None, Field(max_length=2_000, pattern=r"^https?://", description="Where a person opens the original")]
+Url = Annotated[
+    str | None, Field(max_length=2_000, pattern=r"^https?://", description="Where a person opens the original")
+]
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE], keywords="add, save, store, upload, 登録, 追加, 保存")
