@@ -468,7 +468,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], *, user_id: int | None = None) -> "Settings":
-        """Read every ``MCPIST_`` variable, OpenTelemetry's and those of embedding models; one set to nothing counts as not set.
+        """Read every ``MCPIST_`` variable, OpenTelemetry's and those of search; one set to nothing counts as not set.
 
         `user_id` is the operating system's, for the default data folder; None means the user of this process.
 
