@@ -25,8 +25,8 @@ MAX_TEXT_CHARACTERS = 100_000
 
 class TextResult(ResultModel):
     """A result with a text of its own: by default the field `text_field`. A module that writes another text overrides
-    :meth:`format_text`, and shows in it all that the field says. With `is_complete` nothing stands before it: it shows the
-    other fields too, and marks what strangers wrote (modules.kit.untrusted)."""
+    :meth:`format_text`, and shows in it all that the field says. With `is_complete` nothing stands before it: it shows
+    the other fields too, and marks what strangers wrote (modules.kit.untrusted)."""
 
     text_field: ClassVar[str]
     is_complete: ClassVar[bool] = False

@@ -49,8 +49,8 @@ async def save_memo(
     keywords: Annotated[list[Keyword], Field(max_length=MAX_KEYWORDS, description="Words to find it by")] = [],  # noqa: B006 - pydantic copies it
     importance: Annotated[float | None, Field(ge=0, le=1, description="0 to 1")] = None,
 ) -> SavedMemo:
-    """Remember a text by its meaning. Send a summary of your own: then it alone is kept, and is found better. Without one
-    only vectors of the text are kept, and what is found shows no text."""
+    """Remember a text by its meaning. Send a summary of your own: then it alone is kept, and is found better. Without
+    one only vectors of the text are kept, and what is found shows no text."""
     settings = await context.get_settings(MemoSettings)
     memo_id, saved_at = uuid4().hex, datetime.now(UTC)
     collection = await context.collections.open(COLLECTION)
