@@ -95,6 +95,7 @@ class Module:
     :attr:`VendorApi.settings` instead.
     `lifespan` is entered before the gateway serves and left when it has stopped serving, such as to open and close a
     cache of the module's own; it has no caller and no credential. `icon` is what clients show beside what it offers.
+    `untrusted`: its results hold texts of others and are marked so, as those of every module with a vendor.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Module:
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     icon: Icon | None = None
+    untrusted: bool = False
 
     def __post_init__(self) -> None:
         if self.settings is not None and self.vendor is not None:
@@ -118,6 +120,11 @@ class Module:
     def settings_form(self) -> type[ModuleSettings] | None:
         """Form of the settings; None where there is nothing to set."""
         return self.vendor.settings if self.vendor is not None else self.settings
+
+    @property
+    def shows_others_texts(self) -> bool:
+        """Check whether the module's results are marked as texts of others."""
+        return self.untrusted or self.vendor is not None
 
     def get_sample(self, tool: str, parameter: str) -> ParameterSample | None:
         """Return the sample of a tool's parameter."""
