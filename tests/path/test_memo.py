@@ -84,7 +84,9 @@ async def test_memos_are_ones_own(product: Product, node: Node, people: People) 
 
 async def test_a_tenant_may_keep_chunks_and_hashes(product: Product, node: Node, people: People) -> None:
     wanted = {"keep_chunks": True, "keep_hashes": True}
-    await set_settings(product.console, ACTOR, people.acme.id, "memo", lambda stored: apply_changes(MODULE, stored, wanted))
+    await set_settings(
+        product.console, ACTOR, people.acme.id, "memo", lambda stored: apply_changes(MODULE, stored, wanted)
+    )
     saved = await save(node, people.admin.token, session_id="s", text=TEXT)
     (found,) = await query(node, people.admin.token, "契約")
     assert found["summary"] == TEXT

@@ -50,7 +50,9 @@ async def test_a_document_is_found_and_read(node: Node, people: People) -> None:
     assert (first["title"], first["heading"]) == ("インストール手順", "はじめに > データベース")
     assert "PostgreSQL 16" in first["content"]
     assert first["file_path"] == "guide/install.md"
-    assert found.text.startswith(f"{UNTRUSTED}\n\n## インストール手順 > はじめに > データベース\nguide/install.md (similarity: 0.")
+    assert found.text.startswith(
+        f"{UNTRUSTED}\n\n## インストール手順 > はじめに > データベース\nguide/install.md (similarity: 0."
+    )
     english = (await ask(node, token, "search_docs", query="how hot is the water?", limit=1)).value["results"]
     assert [one["file_path"] for one in english] == ["drinks/tea.md"]
     tagged = (await ask(node, token, "search_docs", query="water", tags=["guide"])).value["results"]
@@ -77,7 +79,10 @@ async def test_tags_and_dates(node: Node, people: People) -> None:
     rest = (await ask(node, token, "list_docs_by_tag", tag="guide", cursor=by_tag["next_cursor"])).value
     assert [one["file_path"] for one in rest["documents"]] == ["b.md"]
     newest = (await ask(node, token, "list_docs_by_date", since="2026-01-01T00:00:00+09:00")).value["documents"]
-    assert [(one["file_path"], one["title"]) for one in newest] == [("b.md", "(untitled)"), ("a.md", "インストール手順")]
+    assert [(one["file_path"], one["title"]) for one in newest] == [
+        ("b.md", "(untitled)"),
+        ("a.md", "インストール手順"),
+    ]
     refused = await ask(node, token, "list_docs_by_date", since="2026-01-01T00:00:00")
     assert "needs its offset" in refused.text
 

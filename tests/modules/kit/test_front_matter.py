@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from search.front_matter import FrontMatter, read_front_matter
+from modules.kit.front_matter import FrontMatter, read_front_matter
 
 
 @pytest.mark.parametrize(
