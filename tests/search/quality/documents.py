@@ -1,9 +1,9 @@
 """Documents and questions of the quality tests.
 
 Two sets. `company`: 40 short documents and 20 questions in each language, written for these tests. `debian`: the
-sections of the Debian Reference and the Debian New Maintainers' Guide, in English and Japanese, which packages of Debian
-ship (both GPL-2+; read where they are installed, and not copied), with questions written for these tests. Half of the
-questions of `debian` are held out: no parameter is chosen by them.
+sections of the Debian Reference and the Debian New Maintainers' Guide, in English and Japanese, which packages of
+Debian ship (both GPL-2+; read where they are installed, and not copied), with questions written for these tests.
+Half of the questions of `debian` are held out: no parameter is chosen by them.
 """
 
 import csv
