@@ -25,7 +25,7 @@ GUIDE = {"en": Path("/usr/share/doc/maint-guide/html"), "ja": Path("/usr/share/d
 PACKAGES = ("debian-reference-en", "debian-reference-ja", "maint-guide", "maint-guide-ja")
 LEAST_PASSAGES = 500
 """In each language."""
-MAX_CHARS, MAX_CJK_CHARS = 450, 180
+MAX_CHARS, MAX_CJK_CHARS = 360, 150
 """Of a passage: short, so that a thousand are embedded in a few seconds."""
 
 Half = Literal["tuned", "held out"]
