@@ -1,7 +1,7 @@
 """Protected resource metadata of /mcp (RFC 9728), from which clients learn how to get a token.
 
-/mcp has other forms, such as ``/mcp/plain/github`` (:mod:`core.tool_exposure`). Each has metadata that names that form as
-the resource, as RFC 9728 §3.3 wants it; the audience of a token is the same for all.
+/mcp has other forms, such as ``/mcp/plain/github`` (:mod:`core.tool_exposure`). Each has metadata that names that form
+as the resource, as RFC 9728 §3.3 wants it; the audience of a token is the same for all.
 """
 
 from typing import Any

@@ -57,6 +57,7 @@ def _build_tool(
         scopes=declared.scopes,
         aliases=(),
         sensitive_parameters=frozenset(),
+        unstored_parameters=frozenset(),
         arguments=arguments,
         result=result,
         run=run,

@@ -24,6 +24,7 @@ from gateway.mcp.client_questions import (
     supports_forms,
 )
 from gateway.mcp.request_context import AskedQuestion, ClientQuestions, RequestContext
+from gateway.module_collections import ModuleCollections
 from gateway.module_log import get_module_log
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
@@ -32,6 +33,7 @@ from gateway.vendor_connections import VendorConnections
 from modules.kit import (
     OUTCOME_UNKNOWN,
     ClientQuestion,
+    Collections,
     ConfirmationOutcome,
     Context,
     DocumentStore,
@@ -43,6 +45,8 @@ from modules.kit import (
     Vendor,
 )
 from modules.kit.text_cleaning import clean_text
+from search.engine import SearchEngine
+from search.records import CollectionCaller
 
 Settings = TypeVar("Settings", bound=ModuleSettings)
 Answer = TypeVar("Answer")
@@ -69,6 +73,7 @@ class ToolContext(msgspec.Struct, eq=False):
     _tool: CatalogueTool
     _changes: ChangeTracker
     _settings: ServiceSettingsReader
+    _search: SearchEngine | None = None
     confirmation: str = ""
     """What became of a question to the client, for the audit log: "" or ``asked``, or what its person confirmed."""
     resource_changes: dict[str, bool] | None = None
@@ -94,6 +99,12 @@ class ToolContext(msgspec.Struct, eq=False):
     @property
     def documents(self) -> DocumentStore:
         return PersonalDocuments(self._tool.module, self.store, read_only=self._tool.tool.hints.read_only)
+
+    @property
+    def collections(self) -> Collections:
+        caller = self._request.caller
+        asking = CollectionCaller(caller.tenant_id, caller.user_id, self._tool.module)
+        return ModuleCollections(self._search, asking, self._changes, read_only=self._tool.tool.hints.read_only)
 
     @property
     def log(self) -> ModuleLog:

@@ -50,6 +50,7 @@ from gateway.tool_run import ToolRun, ToolRunObserver
 from gateway.vendor_connections import VendorConnections
 from modules.kit import ClientCannotAnswer, ToolError
 from modules.kit.text_cleaning import clean_text
+from search.engine import SearchEngine
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
 NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and tools that you can use."
@@ -99,7 +100,9 @@ class ToolRunner:
         traces: Tracer,
         charge: Charge,
         announce_changes: AnnounceChanges = ignore_changes,
+        search: SearchEngine | None = None,
     ) -> None:
+        self._search = search
         self._announce_changes = announce_changes
         self._sieve = sieve
         self._database = database
@@ -164,11 +167,11 @@ class ToolRunner:
                 await durable
             if len(arguments) > LARGE_STEP_BYTES:
                 await wait_for_turn(len(arguments))
-            context = ToolContext(self._database, self._vendors, request, tool, changes, self._settings)
+            context = ToolContext(self._database, self._vendors, request, tool, changes, self._settings, self._search)
             try:
                 with self._traces.span(tool.full_name):
                     result = await tool.tool.run(context, **model.__dict__)
-                outcome = ToolOutcome(result, untrusted=tool.owner.vendor is not None)
+                outcome = ToolOutcome(result, untrusted=tool.owner.shows_others_texts)
             except QuestionsOpen as still_open:
                 outcome = ToolOutcome(questions=still_open.questions)
             except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log

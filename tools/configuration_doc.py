@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from core.config.env import EnvironmentVariable, list_variables
+from core.config.search import SearchSettings
 from core.config.settings import Settings
 from core.config.tracing import TracingSettings
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
-CLASSES: dict[str, type[Any]] = {"settings": Settings, "tracing": TracingSettings}
+CLASSES: dict[str, type[Any]] = {"settings": Settings, "tracing": TracingSettings, "search": SearchSettings}
 
 
 def render(page: str) -> str:

@@ -85,6 +85,13 @@ def parse_slug(text: str) -> str:
     return text
 
 
+def parse_model_name(text: str) -> str:
+    """The name of an embedding model: letters, digits and ``._-``, after a slash those of a hub's repository."""
+    if len(text) > 200 or not re.fullmatch(r"[\w.-]+(?:/[\w.-]+)?", text, re.ASCII):
+        raise ValueError
+    return text
+
+
 def parse_path(text: str) -> Path:
     """Parse an absolute path; a relative one counts from the current folder."""
     if text.startswith("~"):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.config import parsers as values
 from core.config.env import declare_setting, get_default_home, list_unknown_variables, read_environment
+from core.config.search import SearchSettings, read_search_settings
 from core.config.tracing import TracingSettings, read_tracing_settings
 from core.errors import Invalid
 from core.secret import Secret
@@ -459,6 +460,7 @@ class Settings:
         shown_default="the only tenant",
     )
     tracing: TracingSettings = field(default_factory=TracingSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
 
     def __post_init__(self) -> None:
         if not self.public_url:
@@ -466,7 +468,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], *, user_id: int | None = None) -> "Settings":
-        """Read every ``MCPIST_`` variable and OpenTelemetry's; one set to nothing counts as not set.
+        """Read every ``MCPIST_`` variable, OpenTelemetry's and those of search; one set to nothing counts as not set.
 
         `user_id` is the operating system's, for the default data folder; None means the user of this process.
 
@@ -475,8 +477,9 @@ class Settings:
         """
         field_values, problems = read_environment(cls, environment)
         tracing, tracing_problems = read_tracing_settings(environment)
-        problems += [*tracing_problems, *list_unknown_variables(cls, environment, VARIABLE_PREFIX)]
+        search, search_problems = read_search_settings(environment)
+        problems += [*tracing_problems, *search_problems, *list_unknown_variables(cls, environment, VARIABLE_PREFIX)]
         if problems:
             raise Invalid("\n".join(problems))
         field_values.setdefault("home", get_default_home(environment, os.geteuid() if user_id is None else user_id))
-        return cls(**field_values, tracing=tracing)
+        return cls(**field_values, tracing=tracing, search=search)

@@ -54,7 +54,7 @@ class PromptMethods:
             filled = cast("PromptMessages", await self._reader.read(request, prompt.tool, arguments))
         except Interrupted as interrupted:
             return interrupted.result
-        is_untrusted = prompt.tool.owner.vendor is not None
+        is_untrusted = prompt.tool.owner.shows_others_texts
         messages = [
             {"role": one.role, "content": build_block(one.content, is_untrusted=is_untrusted)}
             for one in filled.messages

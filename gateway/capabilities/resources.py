@@ -66,7 +66,7 @@ class ResourceMethods:
             return interrupted.result
         except ProtocolError as error:
             raise ProtocolError(error.code, error.message, {"uri": uri}) from None
-        meta = UNTRUSTED_META if resource.tool.owner.vendor is not None else {}
+        meta = UNTRUSTED_META if resource.tool.owner.shows_others_texts else {}
         mime_type = resource.resource.mime_type
         return {"contents": [build_resource_content(one, uri, mime_type) | meta for one in read.contents]}
 

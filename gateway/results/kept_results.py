@@ -121,7 +121,7 @@ class KeptResults:
         handle, sealed = await work_on(len(content), lambda: self._store.seal(caller.tenant_id, content))
         try:
             credential_id = await self._vendors.get_credential_id(request, tool)
-            source = ResultSource(tool.module, tool.name, credential_id, tool.owner.vendor is not None)
+            source = ResultSource(tool.module, tool.name, credential_id, tool.owner.shows_others_texts)
             kept = await self._store.keep(caller.tenant_id, caller.user_id, source, handle, sealed, expires_at)
         except (ToolError, Unavailable):
             kept = False

@@ -40,6 +40,7 @@ SHORT_SECONDS = 5.0
 ANSWER_MARGIN_SECONDS = 2.0
 """Seconds before a call's own deadline by which it answers that its job goes on."""
 TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
+UNSTORED = "this takes a text that is kept nowhere, so it does not run as a job: call it without a task"
 NO_JOB = "this does not run as a job, and is answered at once: call it as it is"
 NOT_DONE_YET = "This takes longer than a call may."
 HOW_TO_GO_ON = "It goes on as a job; its result is kept: wait for it with the tool wait_for_job of the module jobs"
@@ -66,6 +67,11 @@ def build_call_work(tool: CatalogueTool, params: dict[str, Any]) -> DeferredWork
     """Build the work of one tool."""
     arguments = {"module": tool.module, "tool_name": tool.name, "params": params}
     return DeferredWork(CALL, arguments, (tool,), f"{tool.owner.title}: {tool.tool.title}")
+
+
+def takes_unstored(work: DeferredWork) -> bool:
+    """Check whether a tool of this work takes what is kept nowhere, as the arguments of a job would be."""
+    return any(tool.tool.unstored_parameters for tool in work.tools)
 
 
 class JobStarter:
@@ -121,7 +127,8 @@ class JobStarter:
         assert deferral is not None
         if work.is_async or deferral.always:
             return await self.run(request, work)
-        if all(tool.module in self._jobs.get_view(request.caller).built_in for tool in work.tools):
+        built_in = self._jobs.get_view(request.caller).built_in
+        if takes_unstored(work) or all(tool.module in built_in for tool in work.tools):
             return None
         try:
             job = await self._start(request, work)
@@ -208,6 +215,8 @@ class JobStarter:
         """Start a job; the text of an error where that is not possible."""
         deferral = request.deferral
         assert deferral is not None
+        if takes_unstored(work):
+            return UNSTORED
         request.turn.release()
         lifetime = DEFAULT_LIFETIME if deferral.lifetime is None else deferral.lifetime
         if not isinstance(subject := request.subject, Secret):

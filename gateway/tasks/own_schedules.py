@@ -24,10 +24,12 @@ from gateway.tasks.job_starter import (
     CALL,
     MAX_ATTEMPTS,
     NO_SUBJECT,
+    UNSTORED,
     DeferredWork,
     build_call_work,
     explain_refusal,
     may_run_twice,
+    takes_unstored,
 )
 from gateway.tasks.own_jobs import parse_id
 from gateway.tasks.stored_call import StoredCall, ToolNames, decode_call, encode_call
@@ -106,6 +108,8 @@ class OwnSchedules:
             return MadeSchedule(made, is_new=False)
         rule, first = self._parse_times(wanted)
         work, names = await self._check_work(request, wanted)
+        if work is not None and takes_unstored(work):
+            raise ToolError(UNSTORED)
         until = self._now() + MANDATE_LIFETIME if rule.at is None else rule.at + TIME_OF_A_SINGLE_RUN
         # The broker looks for a name that does not exist for the caller, too, and records it as it does a call.
         mandate = await self._mandates.create_mandate(

@@ -43,7 +43,16 @@ from modules.kit.content import (
     TextBlock,
 )
 from modules.kit.context import ConfirmationOutcome, Context, LogLevel, Store
-from modules.kit.declarations import Execution, Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
+from modules.kit.declarations import (
+    Execution,
+    Hints,
+    Module,
+    ParameterSample,
+    SensitiveParameter,
+    Tool,
+    UnstoredParameter,
+    tool,
+)
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
 from modules.kit.errors import OUTCOME_UNKNOWN, ClientCannotAnswer, ToolError
 from modules.kit.icons import Icon
@@ -133,6 +142,7 @@ __all__ = [
     "TextBlock",
     "Tool",
     "ToolError",
+    "UnstoredParameter",
     "Vendor",
     "VendorAnswer",
     "VendorApi",

@@ -79,7 +79,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as it is stored; `text` is None where it was not kept, and in lists. `version` is 1 for a new document,
+    """A stored document; `text` is None where it was not kept, and in lists. `version` is 1 for a new document,
     and one more after each change; `id` stays the same."""
 
     id: UUID

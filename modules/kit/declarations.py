@@ -42,6 +42,12 @@ class SensitiveParameter:
 
 
 @dataclass(frozen=True, slots=True)
+class UnstoredParameter(SensitiveParameter):
+    """Marks a sensitive parameter that is kept nowhere, not even sealed: its tool never runs as a job, from a schedule
+    either."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """One tool: its declaration and the function behind it."""
 
@@ -52,6 +58,7 @@ class Tool:
     scopes: frozenset[str]
     aliases: tuple[str, ...]
     sensitive_parameters: frozenset[str]
+    unstored_parameters: frozenset[str]
     arguments: type[BaseModel]
     result: type[BaseModel]
     run: Callable[..., Awaitable[BaseModel]]
@@ -88,6 +95,7 @@ class Module:
     :attr:`VendorApi.settings` instead.
     `lifespan` is entered before the gateway serves and left when it has stopped serving, such as to open and close a
     cache of the module's own; it has no caller and no credential. `icon` is what clients show beside what it offers.
+    `untrusted`: its results hold texts of others and are marked so, as those of every module with a vendor.
     """
 
     name: str
@@ -102,6 +110,7 @@ class Module:
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     icon: Icon | None = None
+    untrusted: bool = False
 
     def __post_init__(self) -> None:
         if self.settings is not None and self.vendor is not None:
@@ -111,6 +120,11 @@ class Module:
     def settings_form(self) -> type[ModuleSettings] | None:
         """Form of the settings; None where there is nothing to set."""
         return self.vendor.settings if self.vendor is not None else self.settings
+
+    @property
+    def shows_others_texts(self) -> bool:
+        """Check whether the module's results are marked as texts of others."""
+        return self.untrusted or self.vendor is not None
 
     def get_sample(self, tool: str, parameter: str) -> ParameterSample | None:
         """Return the sample of a tool's parameter."""
@@ -149,6 +163,7 @@ def tool(
             scopes=frozenset(scopes),
             aliases=tuple(aliases),
             sensitive_parameters=signature.list_marked(SensitiveParameter),
+            unstored_parameters=signature.list_marked(UnstoredParameter),
             arguments=signature.arguments,
             result=signature.result,
             run=function,

@@ -25,9 +25,11 @@ MAX_TEXT_CHARACTERS = 100_000
 
 class TextResult(ResultModel):
     """A result with a text of its own: by default the field `text_field`. A module that writes another text overrides
-    :meth:`format_text`, and shows in it all that the field says."""
+    :meth:`format_text`, and shows in it all that the field says. With `is_complete` nothing stands before it: it shows
+    the other fields too, and marks what strangers wrote (modules.kit.untrusted)."""
 
     text_field: ClassVar[str]
+    is_complete: ClassVar[bool] = False
 
     def format_text(self) -> str:
         """Format the field `text_field`; empty where the result is better shown as JSON."""
@@ -40,5 +42,7 @@ def build_result_text(result: TextResult) -> str | None:
     own = result.format_text()
     if not own or len(own) > MAX_TEXT_CHARACTERS:
         return None
+    if result.is_complete:
+        return clean_text(own)
     head = result.__pydantic_serializer__.to_json(result, by_alias=True, exclude={result.text_field}).decode()
     return f"{head}\n{UNTRUSTED}\n\n{clean_text(own)}"

@@ -13,12 +13,13 @@ MAX_KEYWORDS = 50
 
 SessionId = Annotated[str, Field(min_length=1, max_length=200, description="Conversation that the memo comes from")]
 MemoText = Annotated[
-    str, Field(min_length=1, max_length=MAX_MEMO_TEXT, description="Text to remember; it is not kept"), UnstoredParameter()
+    str,
+    Field(min_length=1, max_length=MAX_MEMO_TEXT, description="Text to remember; it is not kept"),
+    UnstoredParameter(),
 ]
 Summary = Annotated[
     str,
     Field(min_length=1, max_length=MAX_SUMMARY, description="Your own summary: all that is kept, and found better"),
-    UnstoredParameter(),
 ]
 Keyword = Annotated[str, Field(min_length=1, max_length=100)]
 MemoId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="memo_id of save_memo or query_memo")]

@@ -49,8 +49,8 @@ async def save_memo(
     keywords: Annotated[list[Keyword], Field(max_length=MAX_KEYWORDS, description="Words to find it by")] = [],  # noqa: B006 - pydantic copies it
     importance: Annotated[float | None, Field(ge=0, le=1, description="0 to 1")] = None,
 ) -> SavedMemo:
-    """Remember a text by its meaning. Send a summary of your own: then it alone is kept, and is found better. Without one
-    only vectors of the text are kept, and what is found shows no text."""
+    """Remember a text by its meaning. Send a summary of your own: then it alone is kept, and is found better. Without
+    one only vectors of the text are kept, and what is found shows no text."""
     settings = await context.get_settings(MemoSettings)
     memo_id, saved_at = uuid4().hex, datetime.now(UTC)
     collection = await context.collections.open(COLLECTION)
@@ -98,7 +98,7 @@ async def delete_memo(context: Context, memo_id: MemoId) -> DeletedMemo:
     """Delete a memo with all of its entries."""
     document = await _get_document(context, memo_id)
     if not await context.collections.delete(document.collection, memo_id):
-        raise ToolError(UNKNOWN_MEMO)
+        raise ToolError(UNKNOWN_MEMO, code="not_found")
     return DeletedMemo(memo_id=memo_id, deleted=document.chunks)
 
 
@@ -143,5 +143,5 @@ async def _get_document(context: Context, memo_id: str) -> StoredDocument:
     collection = await context.collections.find(COLLECTION)
     document = None if collection is None else await context.collections.get(collection.id, memo_id)
     if document is None:
-        raise ToolError(UNKNOWN_MEMO)
+        raise ToolError(UNKNOWN_MEMO, code="not_found")
     return document

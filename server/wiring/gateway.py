@@ -74,6 +74,7 @@ from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.own_schedules import OwnSchedules
 from gateway.tasks.task_extension import TaskExtension
 from gateway.tasks.task_news import CoreTaskNews
+from gateway.tool_routes import build_tool_routes
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
@@ -315,7 +316,12 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         dependencies.settings.public_url, _get_authorization_server(dependencies.settings)
     )
     app = PathDispatcher(
-        {RESOURCE_PATH: endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)},
+        {
+            RESOURCE_PATH: endpoint,
+            **dict.fromkeys(METADATA_PATHS, metadata),
+            **build_health_routes(health),
+            **build_tool_routes(endpoint),
+        },
         {f"{RESOURCE_PATH}/": endpoint, f"{METADATA_ROOT}{RESOURCE_PATH}/": metadata},
     )
     job_handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors, results))

@@ -119,7 +119,7 @@ async def test_a_schedule_is_made_and_changed_in_the_console(app: ConsoleApp) ->
     await form.get_by_role("button", name="Mail at the end").click()
     await page.get_by_role("option", name="If it fails").click()
     await form.get_by_role("button", name="Save").click()
-    panel = page.get_by_role("dialog", name="Ada's hours")
+    panel = page.get_by_role("dialog", name="Ada's hours", exact=True)
     await expect(panel).to_contain_text("Every 2 days")
     await expect(panel).to_contain_text("If it fails")
     await expect(_rows(page)).to_contain_text("Ada's hours")

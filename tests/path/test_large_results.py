@@ -145,19 +145,25 @@ async def test_a_large_result_is_whole_items_within_the_budget(app: ShopApp, ada
     assert answer.value["nextCursor"] == "c2"
 
 
-@pytest.mark.parametrize("budget", [200, 800, 3000, 50_000])
-async def test_a_call_says_how_much_it_takes(app: ShopApp, ada: Person, budget: int) -> None:
-    answer = await ask(app.node, ada, max_tokens=budget)
-    assert budget / 3 < tokens(answer.text) <= budget or budget < 800
-    assert answer.value["partial"]["handle"]
+BUDGETS = [200, 800, 3000, 50_000]
 
 
-@pytest.mark.parametrize("wrong", [0, 199, 50_001, "800", 1.5, True])
-async def test_a_budget_that_is_none_is_refused_before_anything_runs(app: ShopApp, ada: Person, wrong: Any) -> None:
-    answer = await ask(app.node, ada, max_tokens=wrong)
-    assert answer.failed
-    assert answer.text == "max_tokens is a whole number of tokens from 200 to 50000"
-    assert app.shop.asked == []
+async def test_a_call_says_how_much_it_takes(app: ShopApp, ada: Person) -> None:
+    for budget in BUDGETS:
+        answer = await ask(app.node, ada, max_tokens=budget)
+        assert budget / 3 < tokens(answer.text) <= budget or budget < 800
+        assert answer.value["partial"]["handle"]
+
+
+NO_BUDGETS: list[Any] = [0, 199, 50_001, "800", 1.5, True]
+
+
+async def test_a_budget_that_is_none_is_refused_before_anything_runs(app: ShopApp, ada: Person) -> None:
+    for wrong in NO_BUDGETS:
+        answer = await ask(app.node, ada, max_tokens=wrong)
+        assert answer.failed
+        assert answer.text == "max_tokens is a whole number of tokens from 200 to 50000"
+        assert app.shop.asked == []
 
 
 async def test_a_token_has_a_budget_of_its_own(app: ShopApp, ada: Person) -> None:
@@ -211,20 +217,20 @@ async def test_a_text_is_found(app: ShopApp, ada: Person) -> None:
     assert (await read(app.node, ada, handle, path="items[1998].key")).value["text"] == "ABC-1998"
 
 
-@pytest.mark.parametrize(
-    ("params", "error"),
-    [
-        ({"path": "itens"}, '$ has no .itens; it has: "items", "nextCursor"'),
-        ({"path": "items[2000]"}, "items is an array of 2000; there is no [2000]"),
-        ({"path": "items", "start": 2000}, "start 2000 is behind the end: items has 2000"),
-        ({"path": "a b"}, "not a path: 'a b'"),
-        ({"path": "items[0]", "columns": ["key"]}, "columns are of the items of an array"),
-    ],
-)
-async def test_what_is_not_there_is_told(app: ShopApp, ada: Person, params: dict[str, Any], error: str) -> None:
-    answer = await read(app.node, ada, await handle_of(app.node, ada), **params)
-    assert answer.failed
-    assert answer.text.startswith(error)
+WRONG_PLACES: list[tuple[dict[str, Any], str]] = [
+    ({"path": "itens"}, '$ has no .itens; it has: "items", "nextCursor"'),
+    ({"path": "items[2000]"}, "items is an array of 2000; there is no [2000]"),
+    ({"path": "items", "start": 2000}, "start 2000 is behind the end: items has 2000"),
+    ({"path": "a b"}, "not a path: 'a b'"),
+    ({"path": "items[0]", "columns": ["key"]}, "columns are of the items of an array"),
+]
+
+
+async def test_what_is_not_there_is_told(app: ShopApp, ada: Person) -> None:
+    for params, error in WRONG_PLACES:
+        answer = await read(app.node, ada, await handle_of(app.node, ada), **params)
+        assert answer.failed
+        assert answer.text.startswith(error)
 
 
 async def test_the_module_is_read_by_its_name_and_never_listed(app: ShopApp, ada: Person) -> None:

@@ -131,31 +131,31 @@ async def test_what_does_not_exist_for_the_caller_is_not_scheduled(app: TaskApp)
     assert own.text == NOT_SCHEDULED
 
 
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"params": {"colour": "red"}}, "what"),
-        ({"every_seconds": 1}, "every_seconds is 60"),
-        ({"cron": "* * * * *"}, "exactly one"),
-        ({"every_seconds": None, "cron": "bad"}, "five fields"),
-        ({"every_seconds": None, "at": "tomorrow"}, "no time such as"),
-        ({"every_seconds": None, "at": "2001-01-01T00:00"}, "a time to come"),
-        ({"time_zone": "Mars"}, "IANA"),
-        ({"title": ""}, "title"),
-        ({"title": "x" * 4_000_000}, "title"),
-        ({"overlap": "both"}, "overlap"),
-        ({"idempotency_key": "with space"}, "idempotency_key"),
-        ({"commands": []}, NO_CALL),
-        ({"module": "", "tool_name": ""}, NO_CALL),
-    ],
-)
-async def test_bad_input_is_named(app: TaskApp, changes: dict[str, Any], problem: str) -> None:
-    answer = await ask(app, "create_schedule", **HOURLY | changes)
-    assert answer.failed
-    assert problem in answer.text
-    assert len(answer.text) < 1_000
-    async with app.product.database.admin_connection() as admin:
-        assert await admin.fetchval("SELECT count(*) FROM auth.mandates WHERE ended_at IS NULL") == 0
+BAD_INPUT: list[tuple[dict[str, Any], str]] = [
+    ({"params": {"colour": "red"}}, "what"),
+    ({"every_seconds": 1}, "every_seconds is 60"),
+    ({"cron": "* * * * *"}, "exactly one"),
+    ({"every_seconds": None, "cron": "bad"}, "five fields"),
+    ({"every_seconds": None, "at": "tomorrow"}, "no time such as"),
+    ({"every_seconds": None, "at": "2001-01-01T00:00"}, "a time to come"),
+    ({"time_zone": "Mars"}, "IANA"),
+    ({"title": ""}, "title"),
+    ({"title": "x" * 4_000_000}, "title"),
+    ({"overlap": "both"}, "overlap"),
+    ({"idempotency_key": "with space"}, "idempotency_key"),
+    ({"commands": []}, NO_CALL),
+    ({"module": "", "tool_name": ""}, NO_CALL),
+]
+
+
+async def test_bad_input_is_named(app: TaskApp) -> None:
+    for changes, problem in BAD_INPUT:
+        answer = await ask(app, "create_schedule", **HOURLY | changes)
+        assert answer.failed
+        assert problem in answer.text
+        assert len(answer.text) < 1_000
+        async with app.product.database.admin_connection() as admin:
+            assert await admin.fetchval("SELECT count(*) FROM auth.mandates WHERE ended_at IS NULL") == 0
 
 
 async def test_a_single_run_at_a_local_time(app: TaskApp) -> None:
@@ -200,22 +200,22 @@ async def test_a_batch_runs_at_times(app: TaskApp) -> None:
     assert (ended["state"], [step["status"] for step in ended["result"]["steps"]]) == ("succeeded", ["ok", "ok"])
 
 
-@pytest.mark.parametrize(
-    ("steps", "problem"),
-    [
-        ((STEPS[0], STEPS[1] | {"params": {"colour": "red"}}), "what"),
-        ((STEPS[0], STEPS[1] | {"tool_name": "no_such_tool"}), NO_SUCH_TOOL),
-        ((STEPS[1],), "the batch cannot run:"),
-        (({"id": "a", "module": "jobs", "tool_name": "list_jobs", "params": {}},), NOT_SCHEDULED),
-        (("nonsense",), "commands"),
-    ],
-)
-async def test_a_batch_is_checked_before_it_is_scheduled(app: TaskApp, steps: Any, problem: str) -> None:
-    answer = await ask(app, "create_schedule", **batch(*steps))
-    assert answer.failed
-    assert problem in answer.text
-    async with app.product.database.admin_connection() as admin:
-        assert await admin.fetchval("SELECT count(*) FROM auth.mandates") == 0
+BAD_BATCHES: list[tuple[Any, str]] = [
+    ((STEPS[0], STEPS[1] | {"params": {"colour": "red"}}), "what"),
+    ((STEPS[0], STEPS[1] | {"tool_name": "no_such_tool"}), NO_SUCH_TOOL),
+    ((STEPS[1],), "the batch cannot run:"),
+    (({"id": "a", "module": "jobs", "tool_name": "list_jobs", "params": {}},), NOT_SCHEDULED),
+    (("nonsense",), "commands"),
+]
+
+
+async def test_a_batch_is_checked_before_it_is_scheduled(app: TaskApp) -> None:
+    for steps, problem in BAD_BATCHES:
+        answer = await ask(app, "create_schedule", **batch(*steps))
+        assert answer.failed
+        assert problem in answer.text
+        async with app.product.database.admin_connection() as admin:
+            assert await admin.fetchval("SELECT count(*) FROM auth.mandates") == 0
 
 
 async def test_arguments_that_fit_no_more_end_the_run_with_what_is_wrong(app: TaskApp) -> None:

@@ -55,7 +55,7 @@ class Answer:
         """The data of a tool's answer, which every revision has as text at least, if the answer has no text of its
         own."""
         assert not self.result.get("isError"), self.text
-        has_own_text = f"}}\n{UNTRUSTED}\n\n" in self.text
+        has_own_text = f"}}\n{UNTRUSTED}\n\n" in self.text or not self.text.startswith("{")
         value = self.result["structuredContent"] if has_own_text else orjson.loads(self.text)
         return without_mark(value) if self.is_marked else value
 
@@ -66,7 +66,8 @@ class Answer:
         if not marked and "structuredContent" in self.result:
             assert UNTRUSTED not in self.text
             return False
-        return self.text.startswith(f'{{"{UNTRUSTED_FIELD}":"{UNTRUSTED}"') or f"}}\n{UNTRUSTED}\n\n" in self.text
+        starts = (f'{{"{UNTRUSTED_FIELD}":"{UNTRUSTED}"', f"{UNTRUSTED}\n")
+        return self.text.startswith(starts) or f"}}\n{UNTRUSTED}\n\n" in self.text
 
     @property
     def failed(self) -> bool:

@@ -1,0 +1,48 @@
+"""Variables of the embedding models, under the names that people know from services of this kind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.config import parsers as values
+from core.config.env import declare_setting, read_environment
+from core.secret import Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """Settings of the search engine: which model embeds the texts of new collections, and by what."""
+
+    model: str = declare_setting(
+        "EMBED_MODEL",
+        values.parse_model_name,
+        "the name of a model, such as voyage-3-lite or cl-nagoya/ruri-v3-30m",
+        "The embedding model of new collections. One of Voyage needs `VOYAGE_API_KEY`; one of a hub needs the extra "
+        "`sentence-transformers`.",
+        "",
+        shown_default="the model that comes with MCPist: offline, Japanese and English",
+    )
+    device: str = declare_setting(
+        "DEVICE", values.make_choice_parser("cpu", "cuda"), "cpu or cuda", "Where a model of a hub runs.", "cpu"
+    )
+    threads: int = declare_setting(
+        "EMBED_THREAD_WORKERS",
+        values.make_integer_parser(1, 64),
+        "a whole number from 1 to 64",
+        "Threads that embed texts.",
+        2,
+    )
+    voyage_key: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "VOYAGE_API_KEY",
+        values.wrap_secret,
+        "an API key of Voyage AI",
+        "For models of Voyage: the deployment's key. Texts of such collections are sent to Voyage.",
+        None,
+        shown_default="no key",
+        secret=True,
+    )
+
+
+def read_search_settings(environment: Mapping[str, str]) -> tuple[SearchSettings, list[str]]:
+    """Read the settings and the problems in them."""
+    field_values, problems = read_environment(SearchSettings, environment)
+    return SearchSettings(**field_values), problems

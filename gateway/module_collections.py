@@ -1,0 +1,224 @@
+"""The caller's searched documents in one module (modules.kit.Collections), on the search engine."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from core.errors import MCPistError, Unavailable
+from gateway.change_tracker import ChangeTracker
+from modules.kit import (
+    CollectionInfo,
+    CollectionOwner,
+    DocumentFilter,
+    MatchKind,
+    NewDocument,
+    SearchHit,
+    SearchMode,
+    StaleVersion,
+    StoredDocument,
+    StoredDocumentPage,
+    ToolError,
+)
+from modules.kit.collections import NO_FILTER
+from search.engine import SearchEngine
+from search.records import (
+    CollectionCaller,
+    CollectionKind,
+    DocumentCondition,
+    DocumentDraft,
+    FoundPassage,
+    IndexedDocument,
+    SearchCollection,
+    SearchScope,
+    VersionChanged,
+)
+
+NO_SEARCH = "documents cannot be searched here: this MCPist runs without a search engine"
+
+
+class ModuleCollections:
+    """Implements :class:`modules.kit.Collections`. `read_only`: the tool has declared that it changes nothing."""
+
+    def __init__(
+        self, engine: SearchEngine | None, caller: CollectionCaller, changes: ChangeTracker, *, read_only: bool
+    ) -> None:
+        self._engine = engine
+        self._caller = caller
+        self._changes = changes
+        self._read_only = read_only
+
+    async def list(self) -> Sequence[CollectionInfo]:
+        async with self._reading() as engine:
+            return [_build_info(one) for one in await engine.list_collections(self._caller)]
+
+    async def find(
+        self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
+    ) -> CollectionInfo | None:
+        async with self._reading() as engine:
+            found = await engine.find_collection(self._caller, name, CollectionKind(owner.value), role)
+        return None if found is None else _build_info(found)
+
+    async def open(self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "") -> CollectionInfo:
+        async with self._changing() as engine:
+            return _build_info(await engine.open_collection(self._caller, name, CollectionKind(owner.value), role))
+
+    async def remove(self, collection: UUID) -> int:
+        async with self._changing() as engine:
+            return await engine.remove_collection(self._caller, collection)
+
+    async def put(
+        self, collection: UUID, document: NewDocument, *, expected_version: int | None = None
+    ) -> StoredDocument:
+        draft = DocumentDraft(
+            document.key,
+            document.title,
+            document.text,
+            document.tags,
+            document.metadata,
+            document.url,
+            document.keep_text,
+            document.max_chunk_chars,
+        )
+        async with self._changing() as engine:
+            stored = await engine.put_document(self._caller, collection, draft, expected_version=expected_version)
+        return _build_document(stored)
+
+    async def get(self, collection: UUID, key: str) -> StoredDocument | None:
+        async with self._reading() as engine:
+            found = await engine.get_document(self._caller, collection, key)
+        return None if found is None else _build_document(found)
+
+    async def get_by_id(self, document: UUID) -> StoredDocument | None:
+        async with self._reading() as engine:
+            found = await engine.get_document_by_id(self._caller, document)
+        return None if found is None else _build_document(found)
+
+    async def delete(self, collection: UUID, key: str, *, expected_version: int | None = None) -> bool:
+        async with self._changing() as engine:
+            return await engine.delete_document(self._caller, collection, key, expected_version=expected_version)
+
+    async def list_documents(
+        self,
+        collections: Sequence[UUID] | None = None,
+        filter: DocumentFilter = NO_FILTER,
+        *,
+        newest_first: bool = False,
+        after: str = "",
+        limit: int = 50,
+    ) -> StoredDocumentPage:
+        async with self._reading() as engine:
+            page = await engine.list_documents(
+                self._caller, collections, _build_condition(filter), newest_first=newest_first, after=after, limit=limit
+            )
+        return StoredDocumentPage(tuple(map(_build_document, page.documents)), page.next_after)
+
+    async def count_tags(self, collections: Sequence[UUID] | None = None) -> Sequence[tuple[str, int]]:
+        async with self._reading() as engine:
+            return await engine.count_tags(self._caller, collections)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        collections: Sequence[UUID] | None = None,
+        filter: DocumentFilter = NO_FILTER,
+        mode: SearchMode = SearchMode.HYBRID,
+        limit: int = 5,
+    ) -> Sequence[SearchHit]:
+        async with self._reading() as engine:
+            found = await engine.search(
+                self._caller,
+                query,
+                collections=collections,
+                condition=_build_condition(filter),
+                scope=SearchScope(mode.value),
+                limit=limit,
+            )
+        return [_build_hit(passage) for passage in found]
+
+    async def describe_model(self) -> str:
+        async with self._reading() as engine:
+            return await engine.load_default_model()
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncGenerator[SearchEngine]:
+        """Give the engine, whose errors become the tool's."""
+        if self._engine is None:
+            raise ToolError(NO_SEARCH, code="unavailable")
+        try:
+            yield self._engine
+        except VersionChanged as error:
+            raise StaleVersion(str(error), code="conflict", details={"version": error.version}) from None
+        except Unavailable as error:
+            if error.__cause__ is not None:  # the database is away, which the runner tells
+                raise
+            raise ToolError(str(error), code=error.code) from None
+        except MCPistError as error:
+            raise ToolError(str(error), code=error.code) from None
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncGenerator[SearchEngine]:
+        if self._read_only:
+            raise RuntimeError("a tool that is declared read-only changes a collection")
+        async with self._reading() as engine:
+            self._changes.require_may_act()
+            try:
+                yield engine
+            except Unavailable as error:
+                if error.__cause__ is not None:  # the COMMIT may have been sent
+                    self._changes.add(stored=1)
+                raise
+            self._changes.add(stored=1)
+
+
+def _build_info(found: SearchCollection) -> CollectionInfo:
+    return CollectionInfo(
+        found.id,
+        found.name,
+        CollectionOwner(found.owner.value),
+        found.role,
+        found.model,
+        found.can_write,
+        found.documents,
+        found.chunks,
+    )
+
+
+def _build_document(found: IndexedDocument) -> StoredDocument:
+    return StoredDocument(
+        found.id,
+        found.collection,
+        found.key,
+        found.title,
+        found.text,
+        found.tags,
+        found.metadata,
+        found.url,
+        found.version,
+        found.chunks,
+        found.updated_at,
+        found.chunk_ranges,
+    )
+
+
+def _build_condition(wanted: DocumentFilter) -> DocumentCondition:
+    return DocumentCondition(wanted.tags, wanted.metadata, wanted.key_prefix, wanted.since, wanted.until)
+
+
+def _build_hit(found: FoundPassage) -> SearchHit:
+    return SearchHit(
+        found.document,
+        found.collection,
+        found.key,
+        found.title,
+        found.heading,
+        found.position,
+        found.text,
+        found.tags,
+        found.metadata,
+        found.url,
+        found.updated_at,
+        found.similarity,
+        found.coverage,
+        MatchKind(found.matched.value),
+    )

@@ -1,0 +1,193 @@
+"""Tools as plain HTTP routes, for programs that know an interface from elsewhere and no MCP (docs/memo.md).
+
+A route makes a ``tools/call`` of its request and gives it to /mcp: authentication, limits, sieve, runner, audit are
+those of every call, and there is no second way.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import parse_qsl
+
+import orjson
+
+from core.http_server.exchange import DIRECT
+from core.protected_resource import RESOURCE_PATH
+from gateway.mcp.errors import HttpRefusal
+from gateway.mcp.request_body import read_body
+from gateway.mcp.request_headers import RequestHeaders
+from gateway.tool_runner import NO_SUCH_TOOL
+
+Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
+
+MAX_RESULT_TOKENS = 50_000
+MAX_BODY_BYTES = 4 * 1024 * 1024
+BODY_SECONDS = 30.0
+MAX_FIELDS, MAX_DIGITS = 20, 9
+"""Of a query, and of a number in it."""
+_REVISION = b"2025-11-25"
+_KEPT_HEADERS = frozenset(
+    {b"authorization", b"host", b"origin", b"x-forwarded-for", b"x-forwarded-host", b"traceparent"}
+)
+_PASSED_HEADERS = frozenset({b"www-authenticate", b"retry-after", b"vary"})
+_CORS = b"access-control-"
+_JSON = (b"content-type", b"application/json")
+_STATUS_OF_CODE = {"not_found": 404, "conflict": 409, "limit_reached": 429, "unavailable": 503}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRoute:
+    """A tool at a path. The parameters of a GET stand in its query, and `integers` of them are numbers; those of a POST
+    are its body, a JSON object."""
+
+    method: str
+    path: str
+    module: str
+    tool: str
+    integers: frozenset[str] = frozenset()
+
+
+MEMO_ROUTES = (
+    ToolRoute("POST", "/rag/memo/save", "memo", "save_memo"),
+    ToolRoute("GET", "/rag/memo/search", "memo", "query_memo", frozenset({"n_results"})),
+    ToolRoute("GET", "/rag/memo/get", "memo", "get_memo"),
+    ToolRoute("POST", "/rag/memo/delete", "memo", "delete_memo"),
+)
+"""The routes of the memo service whose operations the module ``memo`` has."""
+
+
+class ToolRouteApplication:
+    """The ASGI application behind one route; `endpoint` is that of /mcp."""
+
+    def __init__(self, route: ToolRoute, endpoint: Application) -> None:
+        self._route = route
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Serve one HTTP request (ASGI 3)."""
+        if scope["method"] not in (self._route.method, "OPTIONS"):
+            allow = (b"allow", f"{self._route.method}, OPTIONS".encode())
+            await _send(send, 405, {"error": f"Send {self._route.method}"}, headers=[allow])
+            return
+        answer, taken = _CollectedAnswer(), False
+
+        async def receive_call() -> dict[str, Any]:
+            """Read the request when /mcp reads its body: by then the caller is known."""
+            nonlocal taken
+            if taken:
+                return await receive()
+            taken = True
+            body = self._build_call(await self._read_params(scope, receive))
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._endpoint(_build_scope(scope), receive_call, answer.collect)
+        await _send_translated(send, answer)
+
+    async def _read_params(self, scope: dict[str, Any], receive: Any) -> dict[str, Any]:
+        """Read the parameters of the tool.
+
+        Raises:
+            HttpRefusal: they cannot be read.
+        """
+        if self._route.method == "GET":
+            return self._parse_query(scope.get("query_string", b""))
+        content = await read_body(receive, RequestHeaders(scope["headers"]), MAX_BODY_BYTES, BODY_SECONDS, None)
+        try:
+            params = orjson.loads(content)
+        except orjson.JSONDecodeError:
+            raise HttpRefusal(400, "The body is not JSON") from None
+        if not isinstance(params, dict):
+            raise HttpRefusal(400, "The body is not a JSON object")
+        return cast("dict[str, Any]", params)
+
+    def _parse_query(self, query: bytes) -> dict[str, Any]:
+        try:
+            text = query.decode("ascii")
+            fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
+        except ValueError:
+            raise HttpRefusal(400, "The query cannot be read") from None
+        params: dict[str, Any] = dict(fields)
+        for name in self._route.integers & params.keys():
+            number = str(params[name])
+            if not number.isascii() or not number.isdigit() or len(number) > MAX_DIGITS:
+                raise HttpRefusal(400, f"{name} is a whole number")
+            params[name] = int(number)
+        return params
+
+    def _build_call(self, params: Mapping[str, Any]) -> bytes:
+        arguments = {
+            "module": self._route.module,
+            "tool_name": self._route.tool,
+            "params": params,
+            "max_tokens": MAX_RESULT_TOKENS,
+        }
+        call = {"name": "call", "arguments": arguments}
+        return orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+
+
+class _CollectedAnswer:
+    """Answer of /mcp to the call that was made of a request."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.body = b""
+
+    async def collect(self, message: dict[str, Any]) -> None:
+        """Collect a message of the ASGI application."""
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], list(message.get("headers", ()))
+        else:
+            self.body += message.get("body", b"")
+
+
+def _build_scope(scope: dict[str, Any]) -> dict[str, Any]:
+    """Build the scope of the call. What the server remembers of a head belongs to /mcp alone."""
+    headers = [(name, value) for name, value in scope["headers"] if name in _KEPT_HEADERS]
+    headers += [_JSON, (b"accept", b"application/json"), (b"mcp-protocol-version", _REVISION)]
+    method = scope["method"] if scope["method"] == "OPTIONS" else "POST"
+    path = {"path": RESOURCE_PATH, "raw_path": RESOURCE_PATH.encode(), "query_string": b""}
+    extensions = {name: value for name, value in scope.get("extensions", {}).items() if name != DIRECT}
+    return {**scope, **path, "method": method, "headers": headers, "extensions": extensions}
+
+
+async def _send_translated(send: Any, answer: _CollectedAnswer) -> None:
+    """Send the answer of /mcp as an HTTP API does: what the tool returned, or its error with a status."""
+    headers = [one for one in answer.headers if one[0] in _PASSED_HEADERS or one[0].startswith(_CORS)]
+    if answer.status != 200:
+        await _send(send, answer.status, None, answer.body, headers)
+        return
+    message = orjson.loads(answer.body)
+    result = message.get("result")
+    if result is None:
+        await _send(send, 400, {"error": message["error"]["message"]}, headers=headers)
+    elif not result.get("isError"):
+        await _send(send, 200, result["structuredContent"], headers=headers)
+    else:
+        text = "".join(block.get("text", "") for block in result["content"])
+        await _send(send, _choose_status(result, text), {"error": text}, headers=headers)
+
+
+def _choose_status(result: Mapping[str, Any], text: str) -> int:
+    if NO_SUCH_TOOL in text:
+        return 404
+    error = (result.get("structuredContent") or {}).get("error") or {}
+    return _STATUS_OF_CODE.get(str(error.get("code", "")), 422)
+
+
+async def _send(
+    send: Any,
+    status: int,
+    content: object,
+    body: bytes | None = None,
+    headers: list[tuple[bytes, bytes]] | None = None,
+) -> None:
+    body = orjson.dumps(content) if body is None else body
+    fields = [_JSON, (b"content-length", b"%d" % len(body)), *(headers or [])]
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": body})
+
+
+def build_tool_routes(endpoint: Application) -> dict[str, ToolRouteApplication]:
+    """Build the application of each route, by its path."""
+    return {route.path: ToolRouteApplication(route, endpoint) for route in MEMO_ROUTES}

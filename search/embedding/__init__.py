@@ -1,0 +1,1 @@
+"""Embedding models: texts to vectors whose angle tells how near their meanings are."""
