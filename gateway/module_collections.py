@@ -138,7 +138,7 @@ class ModuleCollections:
 
     async def describe_model(self) -> str:
         async with self._reading() as engine:
-            return await engine.load_default_model()
+            return await engine.load_default_model(self._caller)
 
     @asynccontextmanager
     async def _reading(self) -> AsyncGenerator[SearchEngine]:

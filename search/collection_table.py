@@ -14,7 +14,7 @@ from search.records import MAX_COLLECTIONS, CollectionCaller, CollectionKind, Se
 
 @dataclass(frozen=True, slots=True)
 class CollectionState:
-    """What embeds a collection now, and how large it is. `next_model` embeds it anew meanwhile, empty where none does."""
+    """What embeds a collection, and how large it is. `next_model` embeds it anew meanwhile, empty where none does."""
 
     id: UUID
     model: str
@@ -75,9 +75,7 @@ async def create_collection(
     if await work.fetchval(_COUNT, caller.module, place.owner, role_id) >= MAX_COLLECTIONS:
         raise LimitReached(f"there is no room for another collection: at most {MAX_COLLECTIONS} of one owner")
     try:
-        await work.execute(
-            _INSERT, caller.module, place.name, place.owner, role_id, model, dimensions, member_writes
-        )
+        await work.execute(_INSERT, caller.module, place.name, place.owner, role_id, model, dimensions, member_writes)
     except asyncpg.InsufficientPrivilegeError:  # no administrator any more
         raise Forbidden("only administrators create collections that others use, too") from None
 
@@ -137,7 +135,7 @@ async def delete_collection(work: UnitOfWork, caller: CollectionCaller, collecti
     state = await lock_collection(work, caller, collection)
     # One after the other, so that none takes as long as a statement may.
     await work.execute(_EMPTY_CHUNKS, collection)
-    await work.execute(_EMPTY_TOKEN_COUNTS, collection)
+    await work.execute(_EMPTY_COUNTS, collection)
     await work.execute(_EMPTY_DOCUMENTS, collection)
     await work.execute(_DELETE, collection)
     return state.documents
@@ -189,7 +187,7 @@ def _read_state(row: Row) -> CollectionState:
 _COLUMNS = f"""c.id, c.name, c.owner, r.name AS role, c.model, c.documents, c.chunks, {build_writable("c")} AS can_write
     FROM search.collections c LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id"""
 _LIST = f"""SELECT {_COLUMNS} WHERE c.tenant_id = $1 AND c.module = $3
-    ORDER BY c.user_id IS DISTINCT FROM $2, c.name, c.id LIMIT 1000"""
+    ORDER BY c.user_id IS DISTINCT FROM $2, c.name, c.id LIMIT 1000"""  # noqa: S608 put together from constants, as below
 _FIND = f"""SELECT {_COLUMNS} WHERE c.tenant_id = $1 AND c.module = $3 AND c.name = $4 AND c.owner = $5
     AND coalesce(r.name, '') = $6 AND (c.user_id IS NULL OR c.user_id = $2)"""
 _STATE = f"""c.id, c.model, c.dimensions, c.generation, c.next_model, c.next_generation, c.documents, c.chunks,
@@ -197,7 +195,7 @@ _STATE = f"""c.id, c.model, c.dimensions, c.generation, c.next_model, c.next_gen
 _LOAD = f"SELECT {_STATE} WHERE c.tenant_id = $1 AND $2::uuid IS NOT NULL AND c.module = $3 AND c.id = $4"
 _LOCK = f"{_LOAD} FOR UPDATE OF c"
 _LOAD_ALL = f"""SELECT {_STATE} WHERE c.tenant_id = $1 AND c.module = $3 AND ($4::uuid[] IS NULL OR c.id = ANY ($4))
-    ORDER BY c.user_id IS DISTINCT FROM $2, c.name, c.id LIMIT $5"""
+    ORDER BY c.user_id IS DISTINCT FROM $2, c.name, c.id LIMIT $5"""  # noqa: S608
 _IS_ADMINISTRATOR = """SELECT EXISTS (
     SELECT FROM core.users WHERE tenant_id = $1 AND id = $2 AND system_role = 'admin')"""
 _FIND_ROLE = """SELECT r.id FROM core.roles r JOIN core.role_assignments a ON a.tenant_id = r.tenant_id
@@ -208,7 +206,7 @@ _INSERT = """INSERT INTO search.collections
     (tenant_id, module, name, owner, user_id, role_id, model, dimensions, member_writes)
     VALUES ($1, $3, $4, $5, CASE WHEN $5 = 'user' THEN $2::uuid END, $6, $7, $8, $9) ON CONFLICT DO NOTHING"""
 _EMPTY_CHUNKS = "DELETE FROM search.chunks WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND collection_id = $3"
-_EMPTY_TOKEN_COUNTS = """DELETE FROM search.token_counts
+_EMPTY_COUNTS = """DELETE FROM search.token_counts
     WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND collection_id = $3"""
 _EMPTY_DOCUMENTS = "DELETE FROM search.documents WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND collection_id = $3"
 _DELETE = "DELETE FROM search.collections WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND id = $3"

@@ -1,7 +1,6 @@
 """Documents: what is read of `search.documents`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -27,9 +26,10 @@ async def fetch_document(
         row = await work.fetchrow(_GET_BY_ID, caller.module, id)
     if row is None:
         return None
-    document = read_document(row, text=row["text"])
-    ranges = await work.fetch(_RANGES, document.collection, document.id, row["generation"])
-    return replace(document, chunk_ranges=tuple((one["start"], one["start"] + one["length"]) for one in ranges))
+    ranges = await work.fetch(_RANGES, row["collection_id"], row["id"], row["generation"])
+    return read_document(
+        row, text=row["text"], chunk_ranges=tuple((one["start"], one["start"] + one["length"]) for one in ranges)
+    )
 
 
 async def list_documents(
@@ -64,7 +64,9 @@ async def count_tags(work: UnitOfWork, collections: Sequence[UUID]) -> Sequence[
     return [(row["tag"], row["documents"]) for row in await work.fetch(_COUNT_TAGS, collections, MAX_TAG_ROWS)]
 
 
-def read_document(row: Row, *, text: str | None = None) -> IndexedDocument:
+def read_document(
+    row: Row, *, text: str | None = None, chunk_ranges: tuple[tuple[int, int], ...] = ()
+) -> IndexedDocument:
     """Read a document from a row of the table."""
     return IndexedDocument(
         row["id"],
@@ -78,6 +80,7 @@ def read_document(row: Row, *, text: str | None = None) -> IndexedDocument:
         row["version"],
         row["chunks"],
         row["updated_at"],
+        chunk_ranges,
     )
 
 
@@ -121,7 +124,7 @@ def _read_id(after: str) -> UUID:
 _COLUMNS = "d.id, d.collection_id, d.key, d.title, d.tags, d.metadata, d.url, d.version, d.chunks, d.updated_at"
 _GET_ONE = f"""SELECT {_COLUMNS}, d.text, c.generation FROM search.documents d JOIN search.collections c
     ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-    WHERE d.tenant_id = $1 AND $2::uuid IS NOT NULL AND c.module = $3"""
+    WHERE d.tenant_id = $1 AND $2::uuid IS NOT NULL AND c.module = $3"""  # noqa: S608 put together from constants, as below
 _GET = f"{_GET_ONE} AND d.collection_id = $4 AND d.key = $5"
 _GET_BY_ID = f"{_GET_ONE} AND d.id = $4"
 _RANGES = """SELECT start, length FROM search.chunks WHERE tenant_id = $1 AND $2::uuid IS NOT NULL
@@ -132,7 +135,7 @@ _FILTERED = f"""SELECT {_COLUMNS} FROM search.documents d
     AND ($5::jsonb IS NULL OR d.metadata @> $5 AND NOT EXISTS (
         SELECT FROM jsonb_each($5) m WHERE d.metadata -> m.key IS DISTINCT FROM m.value))
     AND ($6 = '' OR d.key >= $6 AND starts_with(d.key, $6))
-    AND ($7::timestamptz IS NULL OR d.updated_at >= $7) AND ($8::timestamptz IS NULL OR d.updated_at < $8)"""
+    AND ($7::timestamptz IS NULL OR d.updated_at >= $7) AND ($8::timestamptz IS NULL OR d.updated_at < $8)"""  # noqa: S608
 _BY_KEY = f"""{_FILTERED} AND ($10::uuid IS NULL OR (d.key, d.id) > ($9, $10::uuid))
     ORDER BY d.key, d.id LIMIT $11"""
 _NEWEST = f"""{_FILTERED} AND ($10::uuid IS NULL OR (d.updated_at, d.id) < ($9::timestamptz, $10::uuid))

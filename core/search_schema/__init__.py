@@ -5,6 +5,7 @@ by migration 0049 or, where there was no pgvector then, by the next `mcpist migr
 A later migration that changes the schema changes the script, too, and does nothing where the schema is missing.
 """
 
+import contextlib
 from typing import Any, LiteralString
 
 import asyncpg
@@ -69,10 +70,8 @@ async def install_pgvector(connection: Any) -> bool:
     """Create the extension where the server has it and the administrator may; tell whether it is there and usable."""
     version = await connection.fetchval(PGVECTOR_QUERY)
     if version is None and is_pgvector_usable(await connection.fetchval(_AVAILABLE_QUERY)):
-        try:
+        with contextlib.suppress(asyncpg.PostgresError):  # a superuser's right
             await connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
-        except asyncpg.PostgresError:  # a superuser's right; or another process has just made it
-            pass
         version = await connection.fetchval(PGVECTOR_QUERY)
     return is_pgvector_usable(version)
 

@@ -79,10 +79,10 @@ CREATE FUNCTION search.rewrite_table(p_name text) RETURNS boolean
     END $$;
 """
 
-# `p_counts` are the chunks that have each of `p_tokens`, `p_weights` what it weighs. Words are looked up from the rarest
-# on while they find no more than some thousands of chunks; of the best of those all words are looked at. Up to 10,000
-# chunks are compared one by one. An index may give up before it has found enough of a small part of its table; then they
-# are compared one by one, too.
+# `p_counts` are the chunks that have each of `p_tokens`, `p_weights` what it weighs. Words are looked up from the
+# rarest on while they find no more than some thousands of chunks; of the best of those all words are looked at. Up to
+# 10,000 chunks are compared one by one; and more where the index gave up before it had found enough of a small part of
+# its table.
 FIND: LiteralString = f"""
 CREATE FUNCTION search.find_candidates(
         p_collections uuid[], p_generations bigint[], p_dimensions integer, p_query real[],
@@ -177,7 +177,7 @@ BEGIN
         USING p_query, t, collections, generations, p_tokens, p_prefixes, p_weights,
             near_collections, near_documents, near_places, word_collections, word_documents, word_places;
 END $$;
-"""
+"""  # noqa: S608 put together from constants
 
 # The function belongs to a role that reads these tables and no others.
 RIGHTS = """

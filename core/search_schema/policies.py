@@ -13,7 +13,7 @@ def build_readable(collection: LiteralString) -> LiteralString:
         WHEN 'role' THEN {collection}.role_id IN (SELECT a.role_id FROM core.role_assignments a
             WHERE a.tenant_id = core.current_tenant() AND a.user_id = core.current_user_id())
         ELSE EXISTS (SELECT FROM core.users u
-            WHERE u.tenant_id = core.current_tenant() AND u.id = core.current_user_id()) END"""
+            WHERE u.tenant_id = core.current_tenant() AND u.id = core.current_user_id()) END"""  # noqa: S608 names of ours
 
 
 def build_writable(collection: LiteralString) -> LiteralString:
@@ -24,7 +24,7 @@ def build_writable(collection: LiteralString) -> LiteralString:
 _OF_READABLE: LiteralString = """collection_id IN (
     SELECT c.id FROM search.collections c WHERE c.tenant_id = core.current_tenant())"""
 _OF_WRITABLE: LiteralString = f"""collection_id IN (
-    SELECT c.id FROM search.collections c WHERE c.tenant_id = core.current_tenant() AND {build_writable("c")})"""
+    SELECT c.id FROM search.collections c WHERE c.tenant_id = core.current_tenant() AND {build_writable("c")})"""  # noqa: S608 the same
 _READERS: LiteralString = build_readable("collections")
 _WRITERS: LiteralString = f"{_READERS} AND {build_writable('collections')}"
 _CREATORS: LiteralString = f"{_READERS} AND (owner = 'user' OR {_IS_ADMINISTRATOR})"

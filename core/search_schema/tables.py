@@ -102,7 +102,8 @@ DECLARE
 BEGIN
     FOREACH dimensions IN ARRAY ARRAY[512, 1024, 1536] LOOP
         EXECUTE format('CREATE INDEX chunks_embedding_%1$s ON search.chunks
-            USING hnsw ((embedding::halfvec(%1$s)) halfvec_cosine_ops) WHERE vector_dims(embedding) = %1$s', dimensions);
+            USING hnsw ((embedding::halfvec(%1$s)) halfvec_cosine_ops)
+            WHERE vector_dims(embedding) = %1$s', dimensions);
     END LOOP;
     FOREACH parent IN ARRAY ARRAY['documents', 'chunks', 'token_counts'] LOOP
         settings := CASE parent WHEN 'token_counts' THEN ' WITH (fillfactor = 80)'
