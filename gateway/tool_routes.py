@@ -171,8 +171,8 @@ async def _send_translated(send: Any, answer: _CollectedAnswer) -> None:
 def _choose_status(result: Mapping[str, Any], text: str) -> int:
     if NO_SUCH_TOOL in text:
         return 404
-    error = (result.get("structuredContent") or {}).get("error") or {}
-    return _STATUS_OF_CODE.get(str(error.get("code", "")), 422)
+    described: Any = result.get("structuredContent") or {"error": {}}
+    return _STATUS_OF_CODE.get(str(described["error"].get("code", "")), 422)
 
 
 async def _send(

@@ -22,6 +22,7 @@ from modules.kit.results import (
     ListPage,
     Name,
     OptionalIdentifier,
+    OptionalUrl,
     ResultModel,
     Text,
     Word,
@@ -55,6 +56,7 @@ class _ContentsHead(ListPage):
     sha: OptionalIdentifier = ""
     size: int = 0
     target: Word = ""
+    url: Annotated[OptionalUrl, read_at("html_url")] = ""
 
 
 class Contents(TextResult, _ContentsHead):

@@ -14,7 +14,7 @@ from modules.rag.read_tools import DOCUMENT_URI, READ
 async def complete_document(context: Context, typed: str, known: Mapping[str, str]) -> list[str]:
     """Complete the id of a document, by its title or path too."""
     page = await context.collections.list_documents(newest_first=True, limit=MAX_VALUES)
-    return choose_values((Option(str(one.id), one.title, one.key) for one in page.documents), typed)
+    return choose_values((Option(str(one.id), f"{one.title} {one.key}") for one in page.documents), typed)
 
 
 @resource(

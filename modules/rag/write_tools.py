@@ -1,10 +1,20 @@
 """Tools that store, change and delete documents."""
 
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import Field
 
-from modules.kit import Context, Hints, NewDocument, StoredDocument, ToolError, tool
+from modules.kit import (
+    CollectionInfo,
+    CollectionOwner,
+    Context,
+    Hints,
+    NewDocument,
+    StoredDocument,
+    ToolError,
+    tool,
+)
 from modules.kit.collections import MAX_TAGS, MAX_TITLE_LENGTH
 from modules.kit.front_matter import read_front_matter
 from modules.rag.collection_names import find_collection, find_readable
@@ -55,6 +65,7 @@ async def index_doc(
         url=url or "",
     )
     stored = await context.collections.put(found.id, document, expected_version=expected_version)
+    _announce(context, found, stored.id)
     return _build_saved(stored, found.name, "Stored")
 
 
@@ -84,6 +95,7 @@ async def update_doc(
     )
     expected = current.version if expected_version is None else expected_version
     stored = await context.collections.put(found.id, document, expected_version=expected)
+    _announce(context, found, stored.id)
     return _build_saved(stored, found.name, "Updated")
 
 
@@ -96,14 +108,21 @@ async def delete_doc(
 ) -> DeletedDocument:
     """Delete a document."""
     found = await find_readable(context, collection)
-    deleted = found is not None and await context.collections.delete(
-        found.id, file_path, expected_version=expected_version
-    )
+    current = None if found is None else await context.collections.get(found.id, file_path)
+    deleted = False
+    if found is not None and current is not None:
+        deleted = await context.collections.delete(found.id, file_path, expected_version=expected_version)
+        _announce(context, found, current.id)
     message = f"Deleted {file_path}." if deleted else f"There was no document {file_path}."
     return DeletedDocument(message=message, deleted=deleted)
 
 
 WRITE_TOOLS = (index_doc, update_doc, delete_doc)
+
+
+def _announce(context: Context, collection: CollectionInfo, document: UUID) -> None:
+    """Have clients told that a document has changed, if they have subscribed to it. Its id tells nothing of it."""
+    context.announce_resource_change(build_uri(document), shared=collection.owner is not CollectionOwner.USER)
 
 
 def _build_saved(stored: StoredDocument, collection: str, verb: str) -> SavedDocument:

@@ -51,7 +51,7 @@ async def test_a_document_is_found_and_read(node: Node, people: People) -> None:
     assert "PostgreSQL 16" in first["content"]
     assert first["file_path"] == "guide/install.md"
     assert found.text.startswith(
-        f"{UNTRUSTED}\n\n## インストール手順 > はじめに > データベース\nguide/install.md (similarity: 0."
+        f"{UNTRUSTED}\n\n---\n\n## インストール手順 > はじめに > データベース\nguide/install.md (similarity: 0."
     )
     english = (await ask(node, token, "search_docs", query="how hot is the water?", limit=1)).value["results"]
     assert [one["file_path"] for one in english] == ["drinks/tea.md"]
