@@ -1,4 +1,4 @@
-"""Embedding models for the calls of a gateway: by the name that a collection locks, with the key of the caller's tenant."""
+"""Embedding models for the calls of a gateway, with the key of the caller's tenant where a vendor embeds."""
 
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
