@@ -87,6 +87,7 @@ def content(call: Call, path: str, blob: Blob) -> Any:
             inline = len(blob) <= MOST_INLINE
             text = base64.encodebytes(blob).decode() if inline else ""
             known |= {"size": len(blob), "content": text, "encoding": "base64" if inline else "none"}
+            known["html_url"] = f"{HTML}/{call.repository().full_name}/blob/{call.query.get('ref', 'HEAD')}/{path}"
             return call.fill("content-file", {**known, "type": "file"})
 
 
