@@ -14,6 +14,7 @@ from core.database_url import DatabaseAddress
 from core.db import connect
 from core.errors import MCPistError
 from core.migration_scripts import get_migration_scripts_path
+from core.search_schema import CREATE_SEARCH_ROLE_SCRIPT, add_search_schema, install_pgvector
 from core.secret import Secret
 
 if TYPE_CHECKING:
@@ -138,7 +139,10 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret], *, up
             _refuse_older(current)
         if current != head:
             await _create_roles(connection, passwords)
+            await install_pgvector(connection)
             await _run_alembic(admin)
+        if upgrade or current is None:
+            await add_search_schema(connection)
         await _harden(connection)
         await _note_compatibility(connection)
     finally:
@@ -272,6 +276,7 @@ async def _create_roles(connection: Any, passwords: Mapping[str, Secret]) -> Non
         await connection.execute("SELECT set_config('app.role_password', $1, false)", passwords[role].reveal())
         await connection.execute(CREATE_LOGIN_SCRIPT)
     await connection.execute(GRANT_WORKER_SCRIPT)
+    await connection.execute(CREATE_SEARCH_ROLE_SCRIPT)
     await connection.execute("RESET ALL")
 
 

@@ -2,6 +2,7 @@
 credential. And its execution, which is stopped when the caller loses the permission."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -46,7 +47,6 @@ from modules.kit import (
 )
 from modules.kit.text_cleaning import clean_text
 from search.engine import SearchEngine
-from search.records import CollectionCaller
 
 Settings = TypeVar("Settings", bound=ModuleSettings)
 Answer = TypeVar("Answer")
@@ -54,6 +54,10 @@ Answer = TypeVar("Answer")
 MAX_QUESTION_LENGTH = 500
 MAX_LABEL_LENGTH = 100
 MAX_LOG_LENGTH = 4_000
+
+
+RunTool = Callable[[RequestContext, str, dict[str, Any]], Awaitable[Any]]
+"""Runs a tool by its full name for a tool that reads by it, and gives its result as plain JSON data."""
 
 
 class QuestionsOpen(Exception):
@@ -74,6 +78,7 @@ class ToolContext(msgspec.Struct, eq=False):
     _changes: ChangeTracker
     _settings: ServiceSettingsReader
     _search: SearchEngine | None = None
+    _run_tool: "RunTool | None" = None
     confirmation: str = ""
     """What became of a question to the client, for the audit log: "" or ``asked``, or what its person confirmed."""
     resource_changes: dict[str, bool] | None = None
@@ -102,13 +107,17 @@ class ToolContext(msgspec.Struct, eq=False):
 
     @property
     def collections(self) -> Collections:
-        caller = self._request.caller
-        asking = CollectionCaller(caller.tenant_id, caller.user_id, self._tool.module)
-        return ModuleCollections(self._search, asking, self._changes, read_only=self._tool.tool.hints.read_only)
+        read_only = self._tool.tool.hints.read_only
+        return ModuleCollections(self._search, self._request, self._tool.module, self._changes, read_only=read_only)
 
     @property
     def log(self) -> ModuleLog:
         return get_module_log(self._tool.module)
+
+    async def read(self, tool: str, **arguments: Any) -> Any:
+        if tool not in self._tool.tool.reads or self._run_tool is None:
+            raise RuntimeError(f"{self._tool.full_name} has not declared that it reads by {tool}")
+        return await self._run_tool(self._request, tool, arguments)
 
     async def get_settings(self, form: type[Settings]) -> Settings:
         return await self._settings.get_settings(self._tool.owner, form, self._request.caller.tenant_id)

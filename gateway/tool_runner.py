@@ -167,7 +167,9 @@ class ToolRunner:
                 await durable
             if len(arguments) > LARGE_STEP_BYTES:
                 await wait_for_turn(len(arguments))
-            context = ToolContext(self._database, self._vendors, request, tool, changes, self._settings, self._search)
+            context = ToolContext(
+                self._database, self._vendors, request, tool, changes, self._settings, self._search, self._read
+            )
             try:
                 with self._traces.span(tool.full_name):
                     result = await tool.tool.run(context, **model.__dict__)
@@ -201,6 +203,21 @@ class ToolRunner:
                 ToolRun(request.request_id, tool.module, tool.name, call_outcome, seconds, intent.digest)
             )
         return outcome
+
+    async def _read(self, request: RequestContext, full_name: str, arguments: dict[str, Any]) -> Any:
+        """Run a tool for another one that reads by it.
+
+        Raises:
+            ToolError: it does not exist for the caller, or failed.
+        """
+        module, _, name = full_name.partition(".")
+        caller_tool = self._tools.find(request.caller, module, name, None)
+        if caller_tool is None or not caller_tool.has_scope or not caller_tool.tool.read_only:
+            raise ToolError(f"this needs {full_name}, which you cannot use")
+        outcome = await self.run(msgspec.structs.replace(request, deferral=None), module, name, arguments)
+        if outcome.result is None:
+            raise ToolError(outcome.error or f"{full_name} could not be run")
+        return orjson.loads(outcome.result.__pydantic_serializer__.to_json(outcome.result, by_alias=True))
 
     def _find_tool(self, caller: Caller, module: str, name: str, reader: CatalogueTool | None) -> CallerTool:
         """Find a tool that the caller may use with their credential.

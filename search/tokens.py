@@ -47,6 +47,12 @@ def tokenize_query(text: str) -> list[str]:
     return [token for token in tokens if not _HIRAGANA_ONLY.fullmatch(token)] or tokens
 
 
+def list_run_ends(text: str) -> list[str]:
+    """Return the last character of each run of Japanese in a text, folded as in `tokenize`."""
+    text = _fold_katakana(unicodedata.normalize("NFKC", text))
+    return [run[-1] for run in _CJK_RUN.findall(text)]
+
+
 def stem_word(word: str) -> str:
     """Cut a lower-case English word down to what its forms share; other words stay as they are."""
     if len(word) < _SHORTEST_STEMMED or not (word.isascii() and word.isalpha()):

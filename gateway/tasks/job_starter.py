@@ -3,7 +3,7 @@ durable. Whoever calls without tasks waits for its end for a while."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from gateway.mcp.client_questions import compute_question_digest, select_capabil
 from gateway.mcp.request_context import AskedQuestion, GivenResponse, RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.results.budget import choose_budget
+from gateway.sieve.sieve import SieveView
 from gateway.tasks.idempotency import compute_idempotency_key, has_idempotency_key
 from gateway.tasks.own_jobs import UNREADABLE, OwnJobs, get_client
 from gateway.tasks.stored_call import StoredAnswer, StoredCall, encode_call, is_same_call
@@ -67,6 +68,20 @@ def build_call_work(tool: CatalogueTool, params: dict[str, Any]) -> DeferredWork
     """Build the work of one tool."""
     arguments = {"module": tool.module, "tool_name": tool.name, "params": params}
     return DeferredWork(CALL, arguments, (tool,), f"{tool.owner.title}: {tool.tool.title}")
+
+
+def list_tool_names(tools: Iterable[CatalogueTool], view: SieveView) -> ToolNames:
+    """List what a mandate for these tools permits: the tools, and those that they read by, as far as these exist for
+    the caller. Tools of built-in modules need none."""
+    names = set[tuple[str, str]]()
+    for tool in tools:
+        if tool.module not in view.built_in:
+            names.add((tool.module, tool.name))
+        for full_name in tool.tool.reads:
+            module, _, name = full_name.partition(".")
+            if view.find(module, name) is not None:
+                names.add((module, name))
+    return tuple(sorted(names))
 
 
 def takes_unstored(work: DeferredWork) -> bool:
@@ -221,8 +236,7 @@ class JobStarter:
         lifetime = DEFAULT_LIFETIME if deferral.lifetime is None else deferral.lifetime
         if not isinstance(subject := request.subject, Secret):
             return NO_SUBJECT
-        built_in = self._jobs.get_view(request.caller).built_in
-        tools = tuple(sorted({(tool.module, tool.name) for tool in work.tools if tool.module not in built_in}))
+        tools = list_tool_names(work.tools, self._jobs.get_view(request.caller))
         if not tools:
             return NO_JOB
         asking = request.questions
@@ -232,7 +246,7 @@ class JobStarter:
         mandate = await self._create_mandate(subject, job_id, title, tools)
         if isinstance(mandate, CredentialRefusal):
             return explain_refusal(mandate)
-        module, tool = tools[0] if work.kind == CALL else ("", "")
+        module, tool = (work.tools[0].module, work.tools[0].name) if work.kind == CALL else ("", "")
         call = StoredCall(
             work.kind,
             work.arguments,

@@ -28,6 +28,7 @@ from gateway.tasks.job_starter import (
     DeferredWork,
     build_call_work,
     explain_refusal,
+    list_tool_names,
     may_run_twice,
     takes_unstored,
 )
@@ -126,7 +127,7 @@ class OwnSchedules:
             schedule_id,
             wanted.title,
             work.kind,
-            *(names[0] if work.kind == CALL else ("", "")),
+            *((work.tools[0].module, work.tools[0].name) if work.kind == CALL else ("", "")),
             credential.client or credential.id,
             mandate.id,
             encode_call(StoredCall(work.kind, work.arguments, names, client_name=request.client_name)),
@@ -237,7 +238,7 @@ class OwnSchedules:
         if tool is None:
             return None, ((wanted.module, wanted.tool_name),)
         _check_call(request.caller, tool, wanted.params)
-        return build_call_work(tool, dict(wanted.params)), ((tool.module, tool.name),)
+        return build_call_work(tool, dict(wanted.params)), list_tool_names([tool], view)
 
     async def _check_batch(
         self, request: RequestContext, view: SieveView, wanted: WantedSchedule
@@ -246,10 +247,9 @@ class OwnSchedules:
             work = await self._plan_batch(request, wanted.commands)
         except InsufficientScope:
             raise ToolError("your credential lacks the scope of a tool of this batch") from None
-        names = tuple(sorted({(tool.module, tool.name) for tool in work.tools}))
-        if any(module in view.built_in for module, _ in names):
+        if any(tool.module in view.built_in for tool in work.tools):
             raise ToolError(NOT_SCHEDULED)
-        return work, names
+        return work, list_tool_names(work.tools, view)
 
     def _parse_times(self, wanted: WantedSchedule) -> tuple[ScheduleRule, datetime]:
         now = self._now()

@@ -62,10 +62,11 @@ class _Tree(ResultModel):
 
 
 class RepositoryTree(ListPage):
-    """`truncated`: GitHub left some out; ask for a folder."""
+    """`shas` are of the files in `paths`, in their order. `truncated`: GitHub left some out; ask for a folder."""
 
     sha: Identifier
     paths: list[str]
+    shas: Annotated[list[str], Field(exclude_if=lambda shas: not shas)] = []  # noqa: RUF012
     truncated: Flag = False
 
 
@@ -96,6 +97,7 @@ async def get_repository_tree(
     ref: Annotated[Ref, Field(description="Branch, tag or SHA")] = "HEAD",
     path: Annotated[Path, Field(description="Folder; default all")] = "",
     recursive: Annotated[bool, Field(description="With folders inside")] = True,
+    with_shas: Annotated[bool, Field(description="Also the SHA of each")] = False,
     cursor: CursorText = None,
 ) -> RepositoryTree:
     """Paths of files, below a folder. Folders end with /."""
@@ -108,9 +110,11 @@ async def get_repository_tree(
     check_version(position, "the tree", tree.sha)
     end = position.offset + PAGE_PATHS
     read = await read_rows(answer, _TreeEntry, entries[position.offset : end])
+    listed = [(text, entry.sha) for entry in read.rows if (text := _format_entry(entry, recursive=recursive))]
     return RepositoryTree(
         sha=tree.sha,
-        paths=[text for entry in read.rows if (text := _format_entry(entry, recursive=recursive))],
+        paths=[path for path, _ in listed],
+        shas=[sha for _, sha in listed] if with_shas else [],
         truncated=tree.truncated,
         unreadable=read.unreadable,
         nextCursor=encode_cursor([end, tree.sha]) if len(entries) > end else "",

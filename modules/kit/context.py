@@ -85,6 +85,18 @@ class Context(Protocol):
         """The module's log."""
         ...
 
+    async def read(self, tool: str, **arguments: Any) -> Any:
+        """Run a reading tool of another module that this tool has declared (`reads`), such as
+        ``github.get_file_contents``, as the caller would: by their account, permissions, limits and audit log.
+
+        Returns its result as plain JSON data.
+
+        Raises:
+            ToolError: the caller may not use it, has no account connected, or it failed.
+            RuntimeError: it is not declared.
+        """
+        ...
+
     async def get_settings(self, form: type[Settings]) -> Settings:
         """Return what an administrator has set for this service, as the `form` that the module declares.
 

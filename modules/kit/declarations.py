@@ -65,6 +65,7 @@ class Tool:
     execution: Execution = Execution.SYNC
     asks: bool = False
     keywords: str = ""
+    reads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +141,15 @@ def tool(
     execution: Execution = Execution.SYNC,
     asks: bool = False,
     keywords: str = "",
+    reads: Iterable[str] = (),
 ) -> Callable[[Callable[..., Awaitable[BaseModel]]], Tool]:
     """Make a :class:`Tool` of an async function ``(context, **arguments) -> BaseModel``.
 
     `execution` is ``ASYNC`` for work that may take longer than a call: a client gets the job's id where it has to wait.
     `asks`: such a tool may ask the client something before all else. Then the call waits a moment for the question,
     and is answered with it instead of a task. `keywords` are words of people that neither the name nor the description
-    has, such as "close, done" for a transition: the search finds the tool by them, and no model reads them.
+    has, such as "close, done" for a transition: the search finds the tool by them, and no model reads them. `reads` are
+    reading tools of other modules, such as ``github.get_file_contents``, that it may run by :meth:`Context.read`.
 
     Raises:
         TypeError: the function lacks a docstring, a parameter lacks a type or a description, or it does not
@@ -170,6 +173,7 @@ def tool(
             execution=execution,
             asks=asks,
             keywords=keywords,
+            reads=frozenset(reads),
         )
 
     return build

@@ -6,7 +6,7 @@ import pytest
 from core.migrations import LOGIN_ROLES
 from tests.support.postgres import ScratchDatabase
 
-SCHEMAS = ("core", "auth", "vault", "audit", "modules", "jobs", "results")
+SCHEMAS = ("core", "auth", "vault", "audit", "modules", "jobs", "results", "search")
 
 # Every policy that is not plain "your own tenant's rows" (by_tenant) or "your own rows" (by_user): (command, roles).
 EXTRA_POLICIES = {
@@ -94,6 +94,19 @@ EXTRA_POLICIES = {
     ("jobs.jobs", "console_cancels"): ("w", ("mcpist_console",)),
     ("jobs.schedules", "console_lists"): ("r", ("mcpist_console",)),
     ("jobs.schedules", "console_changes"): ("w", ("mcpist_console",)),
+    # Who may read and write a collection, beside its tenant: restrictive ones (core/search_schema).
+    **{
+        (f"search.{table}", name): (command, ("mcpist_gateway",))
+        for table in ("collections", "documents", "chunks", "token_counts")
+        for name, command in (("readers", "r"), ("creators", "a"), ("changers", "w"), ("removers", "d"))
+    },
+    # What search.find_candidates looks through: it asks for the tenant itself, and gives ids alone.
+    ("search.documents", "search_reads"): ("r", ("mcpist_search",)),
+    ("search.chunks", "search_reads"): ("r", ("mcpist_search",)),
+    # What triggers count and mark, and what a rewrite counts.
+    ("search.usage", "owner_counts"): ("*", ("mcpist_owner",)),
+    ("search.collections", "owner_counts"): ("r", ("mcpist_owner",)),
+    ("search.dirty_tables", "owner_marks"): ("*", ("mcpist_owner",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.
     ("auth.audit_key", "broker_signs"): ("r", ("mcpist_broker",)),
     ("auth.audit_key", "owner_checks"): ("*", ("mcpist_owner",)),
@@ -112,6 +125,7 @@ OF_THE_DEPLOYMENT = {
     "audit.digest_key_check",
     "auth.audit_key",
     "jobs.workers",
+    "search.dirty_tables",
 }
 # Unique over all tenants: client ids, and the hashes of 256 random bits, which nobody can choose to collide.
 RANDOM_KEYS = {
@@ -162,6 +176,15 @@ async def test_the_other_policies_are_these_and_no_more(database: ScratchDatabas
         )
     found = {(row["relation"], row["polname"]): (row["command"], tuple(row["roles"])) for row in rows}
     assert found == EXTRA_POLICIES
+
+
+@pytest.mark.guarantee("G9")
+async def test_what_narrows_the_plain_policy_of_search_is_restrictive(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        names = await admin.fetch(
+            "SELECT DISTINCT polname FROM pg_policy WHERE NOT polpermissive ORDER BY 1",
+        )
+    assert [row[0] for row in names] == ["changers", "creators", "readers", "removers"]
 
 
 @pytest.mark.guarantee("G9")

@@ -1,0 +1,190 @@
+"""Functions and triggers of the schema `search`."""
+
+from typing import LiteralString
+
+from core.search_schema.policies import build_readable
+
+# A mark is made by whoever holds the table's lock until their commit; a rewrite waits for that, and removes it.
+TRIGGERS = """
+CREATE FUNCTION search.count_bytes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+        IF TG_OP = 'INSERT' THEN
+            INSERT INTO search.usage (tenant_id) VALUES (NEW.tenant_id) ON CONFLICT DO NOTHING;
+        ELSIF TG_OP = 'UPDATE' THEN
+            UPDATE search.usage SET bytes = usage.bytes + NEW.bytes - OLD.bytes WHERE tenant_id = NEW.tenant_id;
+        ELSE
+            UPDATE search.usage SET bytes = usage.bytes - OLD.bytes WHERE tenant_id = OLD.tenant_id;
+        END IF;
+        RETURN NULL;
+    END $$;
+CREATE TRIGGER count_bytes AFTER INSERT OR UPDATE OF bytes OR DELETE ON search.collections
+    FOR EACH ROW EXECUTE FUNCTION search.count_bytes();
+CREATE FUNCTION search.mark_dirty() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+        INSERT INTO search.dirty_tables (name)
+            SELECT DISTINCT TG_TABLE_NAME || '_' || p.part
+            FROM (SELECT DISTINCT collection_id FROM gone) g CROSS JOIN generate_series(0, 7) AS p(part)
+            WHERE satisfies_hash_partition('search.documents'::regclass, 8, p.part, g.collection_id)
+            ORDER BY 1 ON CONFLICT DO NOTHING;
+        RETURN NULL;
+    END $$;
+CREATE FUNCTION search.mark_collections_dirty() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+        INSERT INTO search.dirty_tables (name) VALUES ('collections') ON CONFLICT DO NOTHING;
+        RETURN NULL;
+    END $$;
+CREATE TRIGGER mark_deleted AFTER DELETE ON search.documents REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION search.mark_dirty();
+CREATE TRIGGER mark_changed AFTER UPDATE ON search.documents REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION search.mark_dirty();
+CREATE TRIGGER mark_deleted AFTER DELETE ON search.chunks REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION search.mark_dirty();
+CREATE TRIGGER mark_deleted AFTER DELETE ON search.token_counts REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION search.mark_dirty();
+CREATE TRIGGER mark_deleted AFTER DELETE ON search.collections
+    FOR EACH ROW EXECUTE FUNCTION search.mark_collections_dirty();
+"""
+
+# Lock and rewrite are two statements, so that the rewrite's snapshot sees what was committed before the lock was had.
+# Rows that another snapshot may still see are copied, too; reltuples counts them, and the mark stays.
+REWRITE = """
+CREATE FUNCTION search.list_dirty_tables() RETURNS TABLE (name text, since timestamptz)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT d.name, d.since FROM search.dirty_tables d ORDER BY d.since, d.name
+$$;
+CREATE FUNCTION search.lock_table(p_name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '3s' AS $$
+    BEGIN
+        EXECUTE format('LOCK TABLE search.%I IN ACCESS EXCLUSIVE MODE', p_name);
+    END $$;
+CREATE FUNCTION search.rewrite_table(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    SET maintenance_work_mem = '256MB' SET max_parallel_maintenance_workers = 0 AS $$
+    DECLARE
+        written real;
+        seen bigint;
+    BEGIN
+        EXECUTE format('CLUSTER search.%I USING %I', p_name, p_name || '_pkey');
+        EXECUTE format('SELECT count(*) FROM search.%I', p_name) INTO seen;
+        SELECT c.reltuples INTO written FROM pg_class c
+            WHERE c.relnamespace = 'search'::regnamespace AND c.relname = p_name;
+        IF written <> seen::real THEN
+            RETURN false;
+        END IF;
+        DELETE FROM search.dirty_tables d WHERE d.name = p_name;
+        RETURN true;
+    END $$;
+"""
+
+# `p_counts` are the chunks that have each of `p_tokens`, `p_weights` what it weighs. Words are looked up from the
+# rarest on while they find no more than some thousands of chunks; of the best of those all words are looked at. Up to
+# 10,000 chunks are compared one by one; and more where the index gave up before it had found enough of a small part of
+# its table.
+FIND: LiteralString = f"""
+CREATE FUNCTION search.find_candidates(
+        p_collections uuid[], p_generations bigint[], p_dimensions integer, p_query real[],
+        p_tokens text[], p_prefixes boolean[], p_weights real[], p_counts integer[],
+        p_tags text[], p_metadata jsonb, p_key_prefix text, p_since timestamptz, p_until timestamptz, p_most integer)
+    RETURNS TABLE (collection_id uuid, document_id uuid, place integer, distance double precision, coverage real)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT
+    SET plan_cache_mode = force_custom_plan SET jit = off
+    SET hnsw.ef_search = 100 SET hnsw.iterative_scan = relaxed_order AS $$
+#variable_conflict use_column
+DECLARE
+    t constant uuid := core.current_tenant();
+    is_filtered constant boolean := cardinality(p_tags) > 0 OR p_metadata IS NOT NULL OR p_key_prefix <> ''
+        OR p_since IS NOT NULL OR p_until IS NOT NULL;
+    most_worded constant integer := 8000;
+    collections uuid[];
+    generations bigint[];
+    documents uuid[];
+    chunks bigint;
+    queries tsquery[];
+    weights real[];
+    near_collections uuid[];
+    near_documents uuid[];
+    near_places integer[];
+    word_collections uuid[];
+    word_documents uuid[];
+    word_places integer[];
+    compared text := format('(c.embedding::%1$s <=> $1::%1$s)', format('halfvec(%s)', p_dimensions));
+    conditions text := 'c.tenant_id = $2 AND c.collection_id = ANY ($3) AND c.generation = ANY ($4)';
+BEGIN
+    SELECT array_agg(c.id), array_agg(c.generation), sum(c.chunks) INTO collections, generations, chunks
+        FROM search.collections c JOIN unnest(p_collections, p_generations) AS asked(id, generation)
+            ON c.id = asked.id AND c.generation = asked.generation
+        WHERE c.tenant_id = t AND {build_readable("c")};
+    IF is_filtered THEN
+        SELECT array_agg(d.id), sum(d.chunks) INTO documents, chunks FROM search.documents d
+            WHERE d.tenant_id = t AND d.collection_id = ANY (collections)
+            AND (cardinality(p_tags) = 0 OR d.tags @> p_tags)
+            AND (p_metadata IS NULL OR d.metadata @> p_metadata AND NOT EXISTS (
+                SELECT FROM jsonb_each(p_metadata) m WHERE d.metadata -> m.key IS DISTINCT FROM m.value))
+            AND (p_key_prefix = '' OR d.key ^@ p_key_prefix)
+            AND (p_since IS NULL OR d.updated_at >= p_since) AND (p_until IS NULL OR d.updated_at < p_until);
+        conditions := conditions || ' AND c.document_id = ANY ($6)';
+    END IF;
+    IF chunks IS NULL OR chunks = 0 THEN
+        RETURN;
+    END IF;
+    IF p_query IS NOT NULL AND chunks > 10000 AND p_dimensions IN (512, 1024, 1536) THEN
+        EXECUTE format($q$SELECT array_agg(n.collection_id), array_agg(n.document_id), array_agg(n.place) FROM (
+            SELECT c.collection_id, c.document_id, c.place FROM search.chunks c
+            WHERE vector_dims(c.embedding) = %s AND %s ORDER BY %s LIMIT $5) n$q$, p_dimensions, conditions, compared)
+            INTO near_collections, near_documents, near_places
+            USING p_query, t, collections, generations, p_most, documents;
+    END IF;
+    IF p_query IS NOT NULL AND coalesce(cardinality(near_places), 0) < least(p_most, chunks) THEN
+        EXECUTE format($q$WITH compared AS MATERIALIZED (
+                SELECT c.collection_id, c.document_id, c.place, %s AS d FROM search.chunks c WHERE %s)
+            SELECT array_agg(n.collection_id), array_agg(n.document_id), array_agg(n.place)
+            FROM (SELECT * FROM compared ORDER BY d LIMIT $5) n$q$, compared, conditions)
+            INTO near_collections, near_documents, near_places
+            USING p_query, t, collections, generations, p_most, documents;
+    END IF;
+    SELECT array_agg(r.query), array_agg(r.weight) INTO queries, weights FROM (
+        SELECT q.weight, sum(q.found) OVER (ORDER BY q.found, q.token) - q.found AS before,
+            (SELECT string_agg(quote_literal(g || ':' || q.token) || CASE WHEN q.is_prefix THEN ':*' ELSE '' END, '|')
+                FROM unnest(generations) AS g)::tsquery AS query
+        FROM unnest(p_tokens, p_prefixes, p_weights, p_counts) AS q(token, is_prefix, weight, found)
+        WHERE q.found > 0) r
+        WHERE r.before < most_worded;
+    SELECT array_agg(w.collection_id), array_agg(w.document_id), array_agg(w.place)
+        INTO word_collections, word_documents, word_places FROM (
+            SELECT f.collection_id, f.document_id, f.place
+            FROM unnest(queries, weights) AS r(query, weight) CROSS JOIN LATERAL (
+                SELECT c.collection_id, c.document_id, c.place FROM search.chunks c
+                WHERE c.tokens @@ r.query AND c.tenant_id = t AND c.collection_id = ANY (collections)
+                AND (NOT is_filtered OR c.document_id = ANY (documents)) LIMIT most_worded) f
+            GROUP BY 1, 2, 3 ORDER BY sum(r.weight) DESC, 2, 3 LIMIT p_most) w;
+    RETURN QUERY EXECUTE format($q$
+        WITH words AS MATERIALIZED (
+            SELECT g AS generation, w.weight,
+                (quote_literal(g || ':' || w.token) || CASE WHEN w.is_prefix THEN ':*' ELSE '' END)::tsquery AS query
+            FROM unnest($4) AS g CROSS JOIN unnest($5, $6, $7) AS w(token, is_prefix, weight)),
+        found AS MATERIALIZED (
+            SELECT c.collection_id, c.document_id, c.place, c.generation, %s AS distance, strip(c.tokens) AS tokens
+            FROM (SELECT * FROM unnest($8, $9, $10) UNION SELECT * FROM unnest($11, $12, $13))
+                AS f(collection_id, document_id, place)
+            JOIN search.chunks c USING (collection_id, document_id, place)
+            WHERE c.tenant_id = $2 AND c.collection_id = ANY ($3) AND c.generation = ANY ($4))
+        SELECT f.collection_id, f.document_id, f.place, f.distance, coalesce((
+            SELECT sum(w.weight) FROM words w WHERE w.generation = f.generation AND f.tokens @@ w.query), 0)::real
+        FROM found f$q$, CASE WHEN p_query IS NULL THEN 'NULL::float8' ELSE compared END)
+        USING p_query, t, collections, generations, p_tokens, p_prefixes, p_weights,
+            near_collections, near_documents, near_places, word_collections, word_documents, word_places;
+END $$;
+"""  # noqa: S608 put together from constants
+
+# The function belongs to a role that reads these tables and no others.
+RIGHTS = """
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA search FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION search.find_candidates TO mcpist_gateway;
+GRANT EXECUTE ON FUNCTION search.list_dirty_tables, search.lock_table, search.rewrite_table TO mcpist_console;
+GRANT CREATE ON SCHEMA search TO mcpist_search;
+ALTER FUNCTION search.find_candidates OWNER TO mcpist_search;
+REVOKE CREATE ON SCHEMA search FROM mcpist_search;
+"""
