@@ -23,7 +23,7 @@ Summary = Annotated[
     Field(description="Your own summary: all that is kept, and found better"),
 ]
 Keyword = Annotated[str, Field(min_length=1, max_length=100)]
-MemoId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="memo_id of save_memo or query_memo")]
+MemoId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="memo_id of a memo that was saved or found")]
 
 
 class SavedMemo(BaseModel):
