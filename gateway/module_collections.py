@@ -6,6 +6,8 @@ from uuid import UUID
 
 from core.errors import MCPistError, Unavailable
 from gateway.change_tracker import ChangeTracker
+from gateway.embedding_models import CURRENT_REQUEST
+from gateway.mcp.request_context import RequestContext
 from modules.kit import (
     CollectionInfo,
     CollectionOwner,
@@ -40,10 +42,17 @@ class ModuleCollections:
     """Implements :class:`modules.kit.Collections`. `read_only`: the tool has declared that it changes nothing."""
 
     def __init__(
-        self, engine: SearchEngine | None, caller: CollectionCaller, changes: ChangeTracker, *, read_only: bool
+        self,
+        engine: SearchEngine | None,
+        request: RequestContext,
+        module: str,
+        changes: ChangeTracker,
+        *,
+        read_only: bool,
     ) -> None:
         self._engine = engine
-        self._caller = caller
+        self._request = request
+        self._caller = CollectionCaller(request.caller.tenant_id, request.caller.user_id, module)
         self._changes = changes
         self._read_only = read_only
 
@@ -145,6 +154,7 @@ class ModuleCollections:
         """Give the engine, whose errors become the tool's."""
         if self._engine is None:
             raise ToolError(NO_SEARCH, code="unavailable")
+        token = CURRENT_REQUEST.set(self._request)
         try:
             yield self._engine
         except VersionChanged as error:
@@ -155,6 +165,8 @@ class ModuleCollections:
             raise ToolError(str(error), code=error.code) from None
         except MCPistError as error:
             raise ToolError(str(error), code=error.code) from None
+        finally:
+            CURRENT_REQUEST.reset(token)
 
     @asynccontextmanager
     async def _changing(self) -> AsyncGenerator[SearchEngine]:

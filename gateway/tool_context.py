@@ -47,7 +47,6 @@ from modules.kit import (
 )
 from modules.kit.text_cleaning import clean_text
 from search.engine import SearchEngine
-from search.records import CollectionCaller
 
 Settings = TypeVar("Settings", bound=ModuleSettings)
 Answer = TypeVar("Answer")
@@ -108,9 +107,8 @@ class ToolContext(msgspec.Struct, eq=False):
 
     @property
     def collections(self) -> Collections:
-        caller = self._request.caller
-        asking = CollectionCaller(caller.tenant_id, caller.user_id, self._tool.module)
-        return ModuleCollections(self._search, asking, self._changes, read_only=self._tool.tool.hints.read_only)
+        read_only = self._tool.tool.hints.read_only
+        return ModuleCollections(self._search, self._request, self._tool.module, self._changes, read_only=read_only)
 
     @property
     def log(self) -> ModuleLog:

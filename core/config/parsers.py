@@ -86,8 +86,9 @@ def parse_slug(text: str) -> str:
 
 
 def parse_model_name(text: str) -> str:
-    """The name of an embedding model: letters, digits and ``._-``, after a slash those of a hub's repository."""
-    if len(text) > 200 or not re.fullmatch(r"[\w.-]+(?:/[\w.-]+)?", text, re.ASCII):
+    """The name of an embedding model, which may have the owner of a hub's repository before it and its dimensions after
+    it: ``owner/name@768``."""
+    if len(text) > 200 or not re.fullmatch(r"(?:openai:)?[\w.-]+(?:/[\w.-]+)?(?:@[0-9]{1,4})?", text, re.ASCII):
         raise ValueError
     return text
 

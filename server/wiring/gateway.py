@@ -84,6 +84,7 @@ from jobs.job_run import MAX_RUN_SECONDS
 from jobs.queue import JobQueue
 from jobs.schedule_runner import VerifyMandate
 from jobs.schedules import Schedules
+from search.engine import SearchEngine
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
@@ -100,6 +101,7 @@ from server.health import (
 from server.role_database import get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.tool_translations import load_translations
+from server.wiring.search import open_search_engine
 from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
@@ -161,6 +163,7 @@ async def open_gateway(
         open_vendor_sessions(settings) as sessions,
         open_module_lifespans(catalogue.modules),
         _open_caller_limits(settings, worker) as limits,
+        open_search_engine(settings, database) as search,
         _run_background_tasks() as start,
     ):
         generations = Generations(deployment.get_role_address(deployment.data_plane_role), database)
@@ -186,6 +189,7 @@ async def open_gateway(
             worker,
             metrics or Metrics(),
             JobQueue(database, RecordSealer(deployment.digest_key), events),
+            search,
         )
         gateway = _build_gateway(dependencies, start)
         await generations.wait_until_trusted(timeout=START_SECONDS)
@@ -222,6 +226,7 @@ class _GatewayDependencies:
     worker: Worker
     metrics: Metrics
     queue: JobQueue
+    search: SearchEngine
 
 
 def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutine[Any, Any, None]], None]) -> Gateway:
@@ -265,6 +270,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
         ResourceAnnouncer(dependencies.generations.announce).announce,
+        dependencies.search,
     )
     patience = dependencies.settings.job_patience
     starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
