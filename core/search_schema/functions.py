@@ -49,14 +49,15 @@ CREATE TRIGGER mark_deleted AFTER DELETE ON search.collections
 """
 
 # Lock and rewrite are two statements, so that the rewrite's snapshot sees what was committed before the lock was had.
-# Rows that another snapshot may still see are copied, too; reltuples counts them, and the mark stays.
+# Rows that another snapshot may still see are copied, too. The new primary key has them, and its reltuples counts them
+# (the table's own does not): then the mark stays.
 REWRITE = """
 CREATE FUNCTION search.list_dirty_tables() RETURNS TABLE (name text, since timestamptz)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT d.name, d.since FROM search.dirty_tables d ORDER BY d.since, d.name
 $$;
 CREATE FUNCTION search.lock_table(p_name text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '3s' AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
     BEGIN
         EXECUTE format('LOCK TABLE search.%I IN ACCESS EXCLUSIVE MODE', p_name);
     END $$;
@@ -70,8 +71,8 @@ CREATE FUNCTION search.rewrite_table(p_name text) RETURNS boolean
         EXECUTE format('CLUSTER search.%I USING %I', p_name, p_name || '_pkey');
         EXECUTE format('SELECT count(*) FROM search.%I', p_name) INTO seen;
         SELECT c.reltuples INTO written FROM pg_class c
-            WHERE c.relnamespace = 'search'::regnamespace AND c.relname = p_name;
-        IF written <> seen::real THEN
+            WHERE c.relnamespace = 'search'::regnamespace AND c.relname = p_name || '_pkey';
+        IF greatest(written, 0) <> seen::real THEN  -- -1: never counted, as of an empty one
             RETURN false;
         END IF;
         DELETE FROM search.dirty_tables d WHERE d.name = p_name;
