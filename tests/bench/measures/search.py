@@ -248,8 +248,9 @@ def measure(lab: Lab) -> list[Result]:
             open_role_database(operating.deployment, GATEWAY_ROLE, max_connections=8) as gateway,
         ):
             lab.progress(f"writing {passages:,} passages")
-            rows = await measure_searches(gateway, operating.deployment.admin, passages, 20 if lab.options.quick else 300)
+            rounds, documents = (20, 20) if lab.options.quick else (300, 1_000)
+            rows = await measure_searches(gateway, operating.deployment.admin, passages, rounds)
             large = CollectionCaller(UUID(int=1000), UUID(int=9000), "rag")
-            return rows + await measure_indexing(gateway, large, 20 if lab.options.quick else 1_000)
+            return rows + await measure_indexing(gateway, large, documents)
 
     return [Result(tuple(asyncio.run(run())))]
