@@ -2,7 +2,7 @@
 
 The route is a client of /mcp, with the caller's credential: it asks whether the caller has the tool before it reads a
 byte, extracts the text, and calls the tool, so that authentication, limits, sieve, runner and audit are those of every
-call (docs/decisions/0149-uploads-are-read-by-a-process-of-their-own.md).
+call (docs/decisions/0153-uploads-are-read-by-a-process-of-their-own.md).
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The search engine on a real database: documents are stored, listed, searched and deleted."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from uuid import uuid4
 
 import pytest
@@ -42,7 +42,7 @@ async def notes(engine: SearchEngine, ada: CollectionCaller) -> SearchCollection
     return await engine.open_collection(ada, "notes")
 
 
-def keys(passages: "list[FoundPassage] | tuple[FoundPassage, ...]") -> list[str]:
+def keys(passages: Sequence[FoundPassage]) -> list[str]:
     return [one.key for one in passages]
 
 
