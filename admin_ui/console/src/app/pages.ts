@@ -1,5 +1,6 @@
 import { clientsRoute } from '../pages/clients/route.ts'
 import { doctorRoute } from '../pages/doctor/route.ts'
+import { documentsRoute } from '../pages/documents/route.ts'
 import { homeRoute } from '../pages/start/route.ts'
 import { identityRoute } from '../pages/identity/route.ts'
 import { jobsRoute } from '../pages/jobs/route.ts'
@@ -19,6 +20,7 @@ import { usersRoute } from '../pages/users/route.ts'
 export const PAGES = [
   homeRoute,
   toolsRoute,
+  documentsRoute,
   jobsRoute,
   profileRoute,
   usersRoute,

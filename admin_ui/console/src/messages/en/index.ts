@@ -4,6 +4,7 @@ import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
+import { documents } from './documents.ts'
 import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identities } from './identities.ts'
@@ -38,6 +39,7 @@ export const messages = {
   connections,
   dashboard,
   doctor,
+  documents,
   guidedStart,
   home,
   identities,

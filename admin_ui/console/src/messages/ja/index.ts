@@ -5,6 +5,7 @@ import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
+import { documents } from './documents.ts'
 import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identities } from './identities.ts'
@@ -39,6 +40,7 @@ export const messages: Messages = {
   connections,
   dashboard,
   doctor,
+  documents,
   guidedStart,
   home,
   identities,

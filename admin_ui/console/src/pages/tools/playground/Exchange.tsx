@@ -13,7 +13,7 @@ import { useFormat, useMessages } from '../../../messages/index.tsx'
 import { estimateTokens } from '../../../schema/estimate.ts'
 import { mcpUrlQuery } from '../../start/queries.ts'
 import { type CodeLanguage, LANGUAGES, writeCode } from './code.ts'
-import { callTool, type ToolAnswer, type ToolCall } from './mcp.ts'
+import { callTool, type ToolAnswer, type ToolCall } from '../../../api/mcp.ts'
 import styles from './playground.module.css'
 
 /** As much of a result as is shown; the rest would only slow the page. */

@@ -16,7 +16,7 @@ import { ModuleState } from '../ModuleState.tsx'
 import { moduleQuery, toolQuery } from '../queries.ts'
 import { splitToolName } from '../route.ts'
 import { Exchange } from './Exchange.tsx'
-import type { ToolCall } from './mcp.ts'
+import type { ToolCall } from '../../../api/mcp.ts'
 import styles from './playground.module.css'
 
 const NO_ERRORS: SchemaErrors = new Map()

@@ -1,5 +1,5 @@
 import { quoteShell } from '../../start/clients/guide.ts'
-import { PROTOCOL_VERSION, type ToolCall, toMessage } from './mcp.ts'
+import { PROTOCOL_VERSION, type ToolCall, toMessage } from '../../../api/mcp.ts'
 
 export const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const
 export type CodeLanguage = (typeof LANGUAGES)[number]

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { estimateTokens } from '../../../schema/estimate.ts'
 import { validate } from '../../../schema/validate.ts'
 import { toPython, writeCode } from './code.ts'
-import { readMessage, type ToolCall } from './mcp.ts'
+import { readMessage, type ToolCall } from '../../../api/mcp.ts'
 
 const CALL: ToolCall = { name: 'call', arguments: { module: 'kg', tool_name: 'read', params: { q: "it's", all: true } } }
 

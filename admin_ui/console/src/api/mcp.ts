@@ -1,5 +1,5 @@
-import { forgetAccessToken, getAccessToken } from '../../../api/accessToken.ts'
-import { Problem } from '../../../api/problems.ts'
+import { forgetAccessToken, getAccessToken } from './accessToken.ts'
+import { Problem } from './problems.ts'
 
 /** One of the three tools that a model has, with its arguments. */
 export interface ToolCall {

@@ -1,0 +1,133 @@
+"""Documents in the console: uploaded with progress, listed, found by meaning, and one's own alone."""
+
+import asyncio
+import re
+
+import pytest
+from playwright.async_api import FilePayload, Locator, Page, Route, expect
+
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
+from tests.support.office_files import WORD_TYPE, build_docx, build_paragraph, build_pdf
+from tests.support.product import Person
+
+expect.set_options(timeout=15_000)
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+LETTER: FilePayload = {
+    "name": "年次報告.docx",
+    "mimeType": WORD_TYPE,
+    "buffer": build_docx(build_paragraph("年次報告", style="1") + build_paragraph("倉庫は大阪に移転した。")),
+}
+TEA: FilePayload = {
+    "name": "tea.pdf",
+    "mimeType": "application/pdf",
+    "buffer": build_pdf("Green tea is brewed at 80 degrees.", title="Tea"),
+}
+
+
+async def _person(app: ConsoleApp, name: str) -> Person:
+    return await app.product.person(app.admin.tenant, f"{name}@acme.test", allow=["rag.*"])
+
+
+async def _choose(page: Page, file: FilePayload) -> Locator:
+    """Open the dialog and choose a file."""
+    await page.get_by_role("button", name=re.compile("^(Upload a document|ドキュメントをアップロード)$")).click()
+    dialog = page.get_by_role("dialog")
+    await dialog.locator("input[type=file]").set_input_files(file)
+    return dialog
+
+
+async def _upload(page: Page, file: FilePayload) -> None:
+    dialog = await _choose(page, file)
+    await dialog.get_by_role("button", name=re.compile("^(Upload|アップロード)$")).click()
+    await expect(dialog).to_have_count(0)
+
+
+@in_every_view
+async def test_the_page_in_every_view(app: ConsoleApp, view: str) -> None:
+    page = await app.open(await _person(app, f"reads-{view}"), "/documents", **VIEWS[view])
+    await _upload(page, LETTER)
+    await _upload(page, TEA)
+    await expect(page.get_by_role("main").get_by_role("listitem")).to_have_count(2)
+    await app.look(page, f"documents-{view}")
+    dialog = await _choose(page, TEA)
+    await app.look(page, f"documents-upload-{view}")
+    await dialog.get_by_role("button", name=re.compile("^(Upload|アップロード)$")).click()
+    await dialog.get_by_role("alert").wait_for()
+    await app.look(page, f"documents-refused-{view}")
+
+
+async def test_a_file_is_uploaded_found_and_read(app: ConsoleApp) -> None:
+    page = await app.open(await _person(app, "uploads"), "/documents")
+    await page.get_by_role("heading", name="No documents").wait_for()
+    dialog = await _choose(page, LETTER)
+    await dialog.get_by_role("textbox", name="Path").fill("reports/2026.docx")
+    await dialog.get_by_role("textbox", name="Tags").fill("report, 年報")
+    gate = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await gate.wait()
+        await route.continue_()
+
+    await page.route("**/rag/documents", hold)
+    await dialog.get_by_role("button", name="Upload", exact=True).click()
+    await expect(dialog.get_by_role("progressbar", name="Progress of the upload")).to_be_visible()
+    gate.set()
+    await expect(dialog).to_have_count(0)
+    await page.unroute("**/rag/documents")
+    row = page.get_by_role("main").get_by_role("listitem")
+    await expect(row).to_contain_text("reports/2026.docx · documents")
+    await expect(row).to_contain_text("report, 年報")
+    await _upload(page, TEA)
+    await page.get_by_role("searchbox").fill("where is the warehouse?")
+    hits = page.get_by_role("list", name="Passages that fit").get_by_role("listitem")
+    await expect(hits.first).to_contain_text("倉庫は大阪に移転した")
+    await app.look(page, "documents-found")
+    await hits.first.get_by_role("link", name="年次報告").click()
+    panel = page.get_by_role("dialog", name="年次報告")
+    await expect(panel.get_by_role("region", name="Text")).to_have_text("# 年次報告\n\n倉庫は大阪に移転した。")
+    await app.look(page, "documents-panel")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("searchbox")).to_have_value("where is the warehouse?")
+    other = await app.open(app.other_admin, "/documents")
+    await expect(other.get_by_text("reports/2026.docx")).to_have_count(0)
+
+
+async def test_what_is_there_is_replaced_only_where_that_is_asked(app: ConsoleApp) -> None:
+    page = await app.open(await _person(app, "replaces"), "/documents")
+    await _upload(page, TEA)
+    dialog = await _choose(page, TEA)
+    await dialog.get_by_role("button", name="Upload", exact=True).click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("There is a document of this path.")
+    await app.look(page, "documents-replace")
+    await dialog.get_by_text("Replace a document of the same path").click()
+    await dialog.get_by_role("button", name="Upload", exact=True).click()
+    await expect(dialog).to_have_count(0)
+    await page.get_by_role("link", name="Tea").click()
+    await expect(page.get_by_role("dialog")).to_contain_text("Version2")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("noise.txt", b"\0\1\2", "The file is not of the type that its name says."),
+        ("locked.pdf", build_pdf("x", password="secret"), "The file is encrypted. Save it without a password."),
+        ("image.png", b"\x89PNG", "Files of this type are not read"),
+        ("large.txt", b"x" * (20 * 1024 * 1024 + 1), "This is too large."),
+        ("long.txt", b"x" * (19 * 1024 * 1024), "The file has more than 1,000,000 characters. Divide it."),
+    ],
+    ids=["noise", "locked", "image", "large", "long"],
+)
+async def test_a_refused_file_is_told_why(app: ConsoleApp, name: str, content: bytes, text: str) -> None:
+    page = await app.open(await _person(app, name.partition(".")[0]), "/documents")
+    dialog = await _choose(page, {"name": name, "mimeType": "application/octet-stream", "buffer": content})
+    await dialog.get_by_role("button", name="Upload", exact=True).click()
+    await expect(dialog.get_by_role("alert")).to_contain_text(text)
+
+
+async def test_who_has_no_such_tools_is_told_so(app: ConsoleApp) -> None:
+    person = await app.product.person(app.admin.tenant, "nothing@acme.test", allow=["knowledge_graph.*"])
+    page = await app.open(person, "/documents")
+    await page.get_by_role("heading", name="Documents are not switched on for you").wait_for()
+    await expect(page.get_by_role("button", name="Upload a document")).to_have_count(0)
+    await app.look(page, "documents-none")
