@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "service": ("service",),
     "module": ("module",),
     "credential": ("credential",),
+    "tenant_key": ("tenant-key",),
     "client": ("client",),
     "client_trust": ("client-trust",),
     "provider": ("provider",),
