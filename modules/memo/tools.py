@@ -23,6 +23,7 @@ from modules.memo.models import (
     MemoHealth,
     MemoId,
     MemoMetadata,
+    MemoQuery,
     MemoText,
     SavedMemo,
     SessionId,
@@ -48,7 +49,7 @@ async def save_memo(
     text: MemoText,
     summary: Summary = None,
     keywords: Annotated[list[Keyword], Field(max_length=MAX_KEYWORDS, description="Words to find it by")] = [],  # noqa: B006 - pydantic copies it
-    importance: Annotated[OptionalParameter[float], Field(ge=0, le=1, description="0 to 1")] = None,
+    importance: Annotated[OptionalParameter[Annotated[float, Field(ge=0, le=1)]], Field(description="0 to 1")] = None,
 ) -> SavedMemo:
     """Remember a text by its meaning. Send a summary of your own: then it alone is kept, and is found better. Without
     one only vectors of the text are kept, and what is found shows no text."""
@@ -78,9 +79,9 @@ async def save_memo(
 @tool(hints=READ_HINTS, scopes=[READ], keywords="recall, remember, 思い出す")
 async def query_memo(
     context: Context,
-    query: Annotated[str, Field(min_length=1, max_length=2_000, description="What to look for, in your own words")],
+    query: MemoQuery,
     n_results: Annotated[
-        OptionalParameter[int], Field(ge=1, le=50, description="Most results; 5 unless set otherwise")
+        OptionalParameter[Annotated[int, Field(ge=1, le=50)]], Field(description="Most results; 5 unless set otherwise")
     ] = None,
 ) -> FoundMemos:
     """Find memos by meaning, nearest first."""

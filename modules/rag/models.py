@@ -31,8 +31,8 @@ CollectionNames = Annotated[
     Field(max_length=50, description="Only these collections, by name or id; without it all that you may read"),
 ]
 CollectionName = Annotated[
-    OptionalParameter[str],
-    Field(max_length=200, description="Name or id of the collection; without it your own documents"),
+    OptionalParameter[Annotated[str, Field(max_length=200)]],
+    Field(description="Name or id of the collection; without it your own documents"),
 ]
 DocumentText = Annotated[
     str,
@@ -43,8 +43,8 @@ DocumentText = Annotated[
     ),
 ]
 ExpectedVersion = Annotated[
-    OptionalParameter[int],
-    Field(ge=0, description="Version that you have read; the change is refused if there is a newer one"),
+    OptionalParameter[Annotated[int, Field(ge=0)]],
+    Field(description="Version that you have read; the change is refused if there is a newer one"),
 ]
 Limit = Annotated[int, Field(ge=1, le=50, description="Most results")]
 
@@ -194,7 +194,10 @@ class DeletedCollection(BaseModel):
 
 def _format_hit(hit: DocumentHit) -> str:
     heading = f" > {hit.heading}" if hit.heading else ""
-    lines = [f"## {hit.title}{heading}", f"{hit.file_path} (similarity: {hit.similarity:.3f}, by {hit.matched})"]
+    found = f"similarity: {hit.similarity:.3f}"
+    if hit.matched is MatchKind.WORDS:
+        found = f"words: {hit.coverage:.0%}"
+    lines = [f"## {hit.title}{heading}", f"{hit.file_path} ({found})"]
     lines += [f"Tags: {', '.join(hit.tags)}"] if hit.tags else []
     lines += [hit.url] if hit.url else []
     return "\n".join([*lines, "", hit.content or "(the text is not kept)"])

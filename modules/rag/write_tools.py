@@ -16,7 +16,7 @@ from modules.kit import (
     tool,
 )
 from modules.kit.collections import MAX_TAGS, MAX_TITLE_LENGTH
-from modules.kit.front_matter import read_front_matter
+from modules.kit.front_matter import find_first_heading, read_front_matter
 from modules.kit.parameters import OptionalParameter
 from modules.rag.collection_names import find_collection, find_readable
 from modules.rag.models import (
@@ -34,14 +34,16 @@ WRITE = "rag:write"
 CHANGE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
 
 Title = Annotated[
-    OptionalParameter[str], Field(max_length=MAX_TITLE_LENGTH, description="Title; without it that of the front matter")
+    OptionalParameter[Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]],
+    Field(description="Title; without it that of the front matter"),
 ]
 NewTags = Annotated[
-    OptionalParameter[list[Tag]], Field(max_length=MAX_TAGS, description="Tags; without them those of the front matter")
+    OptionalParameter[Annotated[list[Tag], Field(max_length=MAX_TAGS)]],
+    Field(description="Tags; without them those of the front matter"),
 ]
 Url = Annotated[
-    OptionalParameter[str],
-    Field(max_length=2_000, pattern=r"^https?://", description="Where a person opens the original"),
+    OptionalParameter[Annotated[str, Field(max_length=2_000, pattern=r"^https?://")]],
+    Field(description="Where a person opens the original"),
 ]
 
 
@@ -56,12 +58,12 @@ async def index_doc(
     collection: CollectionName = None,
     expected_version: ExpectedVersion = None,
 ) -> SavedDocument:
-    """Store a document, so that it is found by search_docs. One of the same path is replaced."""
+    """Store a document, so that it is found by its meaning and its words. One of the same path is replaced."""
     found = await find_collection(context, collection)
     front = read_front_matter(text)
     document = NewDocument(
         key=file_path,
-        title=front.title if title is None else title,
+        title=(front.title or find_first_heading(front.rest)) if title is None else title,
         text=text,
         tags=front.tags if tags is None else tags,
         url=url or "",
@@ -76,9 +78,12 @@ async def update_doc(
     context: Context,
     file_path: FilePath,
     text: Annotated[OptionalParameter[DocumentText], Field(description="New text; without it the text stays")] = None,
-    title: Annotated[OptionalParameter[str], Field(max_length=MAX_TITLE_LENGTH, description="New title")] = None,
+    title: Annotated[
+        OptionalParameter[Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]], Field(description="New title")
+    ] = None,
     tags: Annotated[
-        OptionalParameter[list[Tag]], Field(max_length=MAX_TAGS, description="New tags, in place of all")
+        OptionalParameter[Annotated[list[Tag], Field(max_length=MAX_TAGS)]],
+        Field(description="New tags, in place of all"),
     ] = None,
     url: Url = None,
     collection: CollectionName = None,
