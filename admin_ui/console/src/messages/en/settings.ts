@@ -80,9 +80,11 @@ export const settings = {
     none: 'No key',
     since: 'stored',
     sentTo: (hosts: string) => `texts go to ${hosts}`,
-    set: 'Add key',
+    add: 'Add key',
     replace: 'Replace key',
-    setOf: (vendor: string) => `Key of ${vendor}`,
+    addOf: (vendor: string) => `Add key: ${vendor}`,
+    replaceOf: (vendor: string) => `Replace key: ${vendor}`,
+    keyOf: (vendor: string) => `Key of ${vendor}`,
     sends: (vendor: string, hosts: string) =>
       `The key is sent to ${hosts} only, with the texts and searches of collections that use a model of ${vendor}. Before it is saved, ${vendor} is asked whether it takes the key.`,
     key: 'Key',

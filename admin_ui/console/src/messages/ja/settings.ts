@@ -82,9 +82,11 @@ export const settings: Messages['settings'] = {
     none: 'キーなし',
     since: '保存',
     sentTo: (hosts) => `テキストの送信先：${hosts}`,
-    set: 'キーを追加',
+    add: 'キーを追加',
     replace: 'キーを置き換え',
-    setOf: (vendor) => `${vendor} のキー`,
+    addOf: (vendor) => `キーを追加：${vendor}`,
+    replaceOf: (vendor) => `キーを置き換え：${vendor}`,
+    keyOf: (vendor) => `${vendor} のキー`,
     sends: (vendor, hosts) =>
       `キーは ${hosts} にのみ、${vendor} のモデルを使うコレクションのテキストと検索語とともに送信されます。保存する前に、キーが使えるかを ${vendor} に確認します。`,
     key: 'キー',

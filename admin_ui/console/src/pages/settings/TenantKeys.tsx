@@ -41,8 +41,11 @@ export function TenantKeys() {
                 detail={(one) => <KeyDetail stored={one} />}
                 end={(one) => (
                   <>
-                    <Button aria-label={vendorKeys.setOf(one.title)} onPress={() => open({ kind: one.kind })}>
-                      {one.stored ? vendorKeys.replace : vendorKeys.set}
+                    <Button
+                      aria-label={one.stored ? vendorKeys.replaceOf(one.title) : vendorKeys.addOf(one.title)}
+                      onPress={() => open({ kind: one.kind })}
+                    >
+                      {one.stored ? vendorKeys.replace : vendorKeys.add}
                     </Button>
                     {one.stored && (
                       <Button aria-label={vendorKeys.removeOf(one.title)} onPress={() => setAsked(one)}>
@@ -116,7 +119,7 @@ function KeyForm({ stored, onClose }: KeyProps) {
     onClose()
   }
   return (
-    <ModalForm title={vendorKeys.setOf(stored.title)} submit={common.save} onClose={onClose} onSubmit={save}>
+    <ModalForm title={vendorKeys.keyOf(stored.title)} submit={common.save} onClose={onClose} onSubmit={save}>
       <p>{vendorKeys.sends(stored.title, format.list(stored.hosts))}</p>
       {/* For password managers: what the key belongs to. */}
       <input type="text" autoComplete="username" value={stored.title} readOnly hidden />
