@@ -76,7 +76,7 @@ export const settings = {
     removed: (host: string) => `${host} gets no records any more`,
   },
   vendorKeys: {
-    help: 'Keys that everybody in your company works with. Texts of document collections that use a model of one of these vendors are sent to this vendor, when they are stored and when somebody searches. Collections that use the model of MCPist send nothing.',
+    help: 'Keys that everybody in your company works with. Texts of document collections that use a model of one of these vendors are sent to that vendor when they are stored, and searches when somebody makes them. Collections that use the model of MCPist send nothing.',
     none: 'No key',
     since: 'stored',
     sentTo: (hosts: string) => `texts go to ${hosts}`,
