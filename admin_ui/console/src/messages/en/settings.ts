@@ -94,7 +94,7 @@ export const settings = {
     removeOf: (vendor: string) => `Remove the key of ${vendor}`,
     removeTitle: (vendor: string) => `Remove the key of ${vendor}?`,
     removeText: (vendor: string) =>
-      `Collections that use a model of ${vendor} can no longer be searched by meaning, and take no new texts. The key stays valid at ${vendor} until you revoke it there. This cannot be undone.`,
+      `Collections that use a model of ${vendor} can no longer be searched by meaning and take no new texts, unless the operator of MCPist has set a key. The key stays valid at ${vendor} until you revoke it there. This cannot be undone.`,
     removed: (vendor: string) => `The key of ${vendor} was removed`,
   },
   scim: {

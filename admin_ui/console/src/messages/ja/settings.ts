@@ -96,7 +96,7 @@ export const settings: Messages['settings'] = {
     removeOf: (vendor) => `${vendor} のキーを削除`,
     removeTitle: (vendor) => `${vendor} のキーを削除しますか？`,
     removeText: (vendor) =>
-      `${vendor} のモデルを使うコレクションは、意味による検索とテキストの追加ができなくなります。キーは ${vendor} で失効させるまで有効です。元に戻せません。`,
+      `${vendor} のモデルを使うコレクションは、運用担当者が設定したキーがない限り、意味による検索とテキストの追加ができなくなります。キーは ${vendor} で失効させるまで有効です。元に戻せません。`,
     removed: (vendor) => `${vendor} のキーを削除しました`,
   },
   scim: {
