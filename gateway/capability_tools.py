@@ -57,7 +57,6 @@ def _build_tool(
         scopes=declared.scopes,
         aliases=(),
         sensitive_parameters=frozenset(),
-        unstored_parameters=frozenset(),
         arguments=arguments,
         result=result,
         run=run,

@@ -154,13 +154,12 @@ def _build_scope(scope: dict[str, Any]) -> dict[str, Any]:
 async def _send_translated(send: Any, answer: _CollectedAnswer) -> None:
     """Send the answer of /mcp as an HTTP API does: what the tool returned, or its error with a status."""
     headers = [one for one in answer.headers if one[0] in _PASSED_HEADERS or one[0].startswith(_CORS)]
-    if answer.status != 200:
-        await _send(send, answer.status, None, answer.body, headers)
-        return
-    message = orjson.loads(answer.body)
-    result = message.get("result")
+    message: Any = orjson.loads(answer.body) if answer.body else {}
+    result: Any = message.get("result")
     if result is None:
-        await _send(send, 400, {"error": message["error"]["message"]}, headers=headers)
+        error: Any = message.get("error")
+        text: Any = cast("dict[str, Any]", error)["message"] if isinstance(error, dict) else error
+        await _send(send, 400 if answer.status == 200 else answer.status, {"error": text}, headers=headers)
     elif not result.get("isError"):
         await _send(send, 200, result["structuredContent"], headers=headers)
     else:
@@ -175,14 +174,8 @@ def _choose_status(result: Mapping[str, Any], text: str) -> int:
     return _STATUS_OF_CODE.get(str(described["error"].get("code", "")), 422)
 
 
-async def _send(
-    send: Any,
-    status: int,
-    content: object,
-    body: bytes | None = None,
-    headers: list[tuple[bytes, bytes]] | None = None,
-) -> None:
-    body = orjson.dumps(content) if body is None else body
+async def _send(send: Any, status: int, content: object, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    body = b"" if status == 204 else orjson.dumps(content)
     fields = [_JSON, (b"content-length", b"%d" % len(body)), *(headers or [])]
     await send({"type": "http.response.start", "status": status, "headers": fields})
     await send({"type": "http.response.body", "body": body})

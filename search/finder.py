@@ -18,6 +18,8 @@ from search.validation import encode_metadata
 MOST_CANDIDATES = 100
 """Of each leg, of one model."""
 _NO_SIMILARITY = -1.0
+_LEAST_SIMILARITY = -0.99
+"""Everything that was compared counts: callers see how near a passage is, and no number fits all of their questions."""
 _LAST_CHARACTER = "\U0010ffff"
 
 
@@ -53,7 +55,7 @@ async def find_passages(
 ) -> Sequence[FoundPassage]:
     """Find the passages that fit best, of collections that the caller may read.
 
-    Cosines of two models do not compare, so each counts from its model's own floor on.
+    Cosines of two models do not compare, so what is above each model's own floor is.
     """
     counts = await _count_tokens(work, queries, request.tokens)
     chunks = sum(collection.chunks for query in queries for collection in query.collections)
@@ -68,7 +70,7 @@ async def find_passages(
             coverage = min(row["coverage"] / sum(idf.values()), 1.0) if idf else 0.0
             shifted = _NO_SIMILARITY if row["distance"] is None else similarity - query.floor
             candidates.append(SearchCandidate(passage, shifted, coverage))
-    hits = fuse(candidates, floor=0.0, limit=request.limit)
+    hits = fuse(candidates, floor=_LEAST_SIMILARITY, limit=request.limit)
     return await _read_passages(work, hits, similarities)
 
 

@@ -104,7 +104,7 @@ async def get_file_contents(
         return await _build_folder_page(answer, path, cast("list[Any]", raw), position.offset)
     head = _read_head(answer, raw)
     if head.type != "file":
-        return Contents(**head.__dict__)
+        return Contents(**_get_fields(head))
     check_version(position, "the file", head.sha)
     return _build_file_page(head, await _read_content(context, answer, raw, address, ref), position)
 
@@ -185,10 +185,15 @@ def _build_file_page(head: _ContentsHead, content: bytes | None, position: Posit
     """Build the page of a file's text that begins at `position`; `content` is None where it is too large."""
     text = None if content is None else decode_text(content)
     if text is None:
-        return Contents(**head.__dict__, binary=content is not None, too_large=content is None)
+        return Contents(**_get_fields(head), binary=content is not None, too_large=content is None)
     page = cut_page(text.text, position, "the file", version=head.sha)
     encoding = "" if text.encoding == UTF_8 else text.encoding
-    return Contents.model_validate({**head.__dict__, **page.__dict__, "encoding": encoding})
+    return Contents.model_validate({**_get_fields(head), **page.__dict__, "encoding": encoding})
+
+
+def _get_fields(head: _ContentsHead) -> dict[str, Any]:
+    """Return the fields of a head as a model that is read from GitHub's JSON takes them."""
+    return {**head.__dict__, "html_url": head.url}
 
 
 def _decode_content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | None:

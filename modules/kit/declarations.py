@@ -58,7 +58,6 @@ class Tool:
     scopes: frozenset[str]
     aliases: tuple[str, ...]
     sensitive_parameters: frozenset[str]
-    unstored_parameters: frozenset[str]
     arguments: type[BaseModel]
     result: type[BaseModel]
     run: Callable[..., Awaitable[BaseModel]]
@@ -66,6 +65,7 @@ class Tool:
     asks: bool = False
     keywords: str = ""
     reads: frozenset[str] = frozenset()
+    unstored_parameters: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

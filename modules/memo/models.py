@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from modules.kit import UnstoredParameter
+from modules.kit.parameters import OptionalParameter
 
 MAX_MEMO_TEXT = 200_000
 MAX_SUMMARY = 20_000
@@ -18,11 +19,11 @@ MemoText = Annotated[
     UnstoredParameter(),
 ]
 Summary = Annotated[
-    str,
-    Field(min_length=1, max_length=MAX_SUMMARY, description="Your own summary: all that is kept, and found better"),
+    OptionalParameter[Annotated[str, Field(min_length=1, max_length=MAX_SUMMARY)]],
+    Field(description="Your own summary: all that is kept, and found better"),
 ]
 Keyword = Annotated[str, Field(min_length=1, max_length=100)]
-MemoId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="memo_id of save_memo or query_memo")]
+MemoId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="memo_id of a memo that was saved or found")]
 
 
 class SavedMemo(BaseModel):

@@ -11,6 +11,7 @@ from uuid import uuid4
 from pydantic import Field
 
 from modules.kit import Context, Hints, NewDocument, SearchHit, SearchMode, StoredDocument, ToolError, tool
+from modules.kit.parameters import OptionalParameter
 from modules.memo.models import (
     MAX_KEYWORDS,
     DeletedMemo,
@@ -45,9 +46,9 @@ async def save_memo(
     context: Context,
     session_id: SessionId,
     text: MemoText,
-    summary: Summary | None = None,
+    summary: Summary = None,
     keywords: Annotated[list[Keyword], Field(max_length=MAX_KEYWORDS, description="Words to find it by")] = [],  # noqa: B006 - pydantic copies it
-    importance: Annotated[float | None, Field(ge=0, le=1, description="0 to 1")] = None,
+    importance: Annotated[OptionalParameter[Annotated[float, Field(ge=0, le=1)]], Field(description="0 to 1")] = None,
 ) -> SavedMemo:
     """Remember a text by its meaning. Send a summary of your own: then it alone is kept, and is found better. Without
     one only vectors of the text are kept, and what is found shows no text."""
@@ -78,7 +79,9 @@ async def save_memo(
 async def query_memo(
     context: Context,
     query: Annotated[str, Field(min_length=1, max_length=2_000, description="What to look for, in your own words")],
-    n_results: Annotated[int | None, Field(ge=1, le=50, description="Most results; 5 unless set otherwise")] = None,
+    n_results: Annotated[
+        OptionalParameter[Annotated[int, Field(ge=1, le=50)]], Field(description="Most results; 5 unless set otherwise")
+    ] = None,
 ) -> FoundMemos:
     """Find memos by meaning, nearest first."""
     settings = await context.get_settings(MemoSettings)

@@ -53,9 +53,9 @@ def _select(readable: Sequence[CollectionInfo], named: Sequence[str]) -> list[Co
     for name in named:
         found = [one for one in readable if one.name == name or str(one.id) == name.lower()]
         if not found:
-            raise ToolError(f"there is no collection {name!r}; list_collections lists those that you may read")
+            raise ToolError(f"you may read no collection {name!r}")
         if len(found) > 1:
-            raise ToolError(f"several collections are called {name!r}; name one by its id (list_collections)")
+            raise ToolError(f"several collections are called {name!r}; name one by its id")
         selected += found
     return selected
 

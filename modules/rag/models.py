@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from modules.kit import MatchKind
 from modules.kit.collections import MAX_DOCUMENT_KEY, MAX_DOCUMENT_TEXT, MAX_QUERY_LENGTH, MAX_TAG_LENGTH, MAX_TAGS
+from modules.kit.parameters import OptionalParameter
 from modules.kit.result_texts import TextResult
 from modules.kit.results import Missable
 from modules.kit.untrusted import UNTRUSTED
@@ -30,7 +31,8 @@ CollectionNames = Annotated[
     Field(max_length=50, description="Only these collections, by name or id; without it all that you may read"),
 ]
 CollectionName = Annotated[
-    str | None, Field(max_length=200, description="Name or id of the collection; without it your own documents")
+    OptionalParameter[Annotated[str, Field(max_length=200)]],
+    Field(description="Name or id of the collection; without it your own documents"),
 ]
 DocumentText = Annotated[
     str,
@@ -41,7 +43,8 @@ DocumentText = Annotated[
     ),
 ]
 ExpectedVersion = Annotated[
-    int | None, Field(ge=0, description="Version that you have read; the change is refused if there is a newer one")
+    OptionalParameter[Annotated[int, Field(ge=0)]],
+    Field(description="Version that you have read; the change is refused if there is a newer one"),
 ]
 Limit = Annotated[int, Field(ge=1, le=50, description="Most results")]
 

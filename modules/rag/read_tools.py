@@ -19,6 +19,7 @@ from modules.kit import (
     ToolError,
     tool,
 )
+from modules.kit.parameters import OptionalParameter
 from modules.rag.collection_names import find_readable, map_names, select_collections
 from modules.rag.models import (
     NO_TAGS,
@@ -109,8 +110,12 @@ async def list_docs_by_tag(
 @tool(hints=READ_HINTS, scopes=[READ])
 async def list_docs_by_date(
     context: Context,
-    since: Annotated[datetime | None, Field(description="Changed at this time or later, with its offset")] = None,
-    until: Annotated[datetime | None, Field(description="Changed before this time, with its offset")] = None,
+    since: Annotated[
+        OptionalParameter[datetime], Field(description="Changed at this time or later, with its offset")
+    ] = None,
+    until: Annotated[
+        OptionalParameter[datetime], Field(description="Changed before this time, with its offset")
+    ] = None,
     limit: PageSize = 50,
     cursor: Cursor = "",
 ) -> DocumentList:

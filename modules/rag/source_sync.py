@@ -69,6 +69,8 @@ async def _sync_item(
         return
     try:
         read = await source.place.read_item(context, item)
+        if not read.text.strip():
+            raise ToolError("it is empty")
         document = NewDocument(
             key=item.key,
             title=(read.title or item.title)[:MAX_TITLE_LENGTH],

@@ -30,13 +30,13 @@ REMOVE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_wo
 PREFIX = "source:"
 MAX_SOURCES = 50
 """Of one person."""
-UNKNOWN_SOURCE = "you have no source of this id; list_sources lists yours"
+UNKNOWN_SOURCE = "you have no source of this id"
 CONSENT = (
     "Everybody who reads the collection {collection} will see what your account sees at {source}, also what they could "
     "not open there themselves."
 )
 
-SourceId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="source_id of add_source or list_sources")]
+SourceId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="source_id of one of your sources")]
 
 
 class ListedSource(BaseModel):
@@ -77,8 +77,8 @@ async def add_source(
         bool, Field(description="For a shared collection: its readers may see what your account sees there")
     ] = False,
 ) -> ListedSource:
-    """Add a source of documents: a GitHub repository, Notion pages or a Confluence space, read by your account. Then
-    run sync_documents, now or by a schedule."""
+    """Add a source of documents: a GitHub repository, Notion pages or a Confluence space, read by your account. Its
+    documents come when it is synchronized, now or by a schedule."""
     found = await find_collection(context, collection)
     if not found.can_write:
         raise ToolError("you may not write to this collection")

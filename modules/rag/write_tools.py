@@ -17,6 +17,7 @@ from modules.kit import (
 )
 from modules.kit.collections import MAX_TAGS, MAX_TITLE_LENGTH
 from modules.kit.front_matter import read_front_matter
+from modules.kit.parameters import OptionalParameter
 from modules.rag.collection_names import find_collection, find_readable
 from modules.rag.models import (
     CollectionName,
@@ -33,13 +34,16 @@ WRITE = "rag:write"
 CHANGE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
 
 Title = Annotated[
-    str | None, Field(max_length=MAX_TITLE_LENGTH, description="Title; without it that of the front matter")
+    OptionalParameter[Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]],
+    Field(description="Title; without it that of the front matter"),
 ]
 NewTags = Annotated[
-    list[Tag] | None, Field(max_length=MAX_TAGS, description="Tags; without them those of the front matter")
+    OptionalParameter[Annotated[list[Tag], Field(max_length=MAX_TAGS)]],
+    Field(description="Tags; without them those of the front matter"),
 ]
 Url = Annotated[
-    str | None, Field(max_length=2_000, pattern=r"^https?://", description="Where a person opens the original")
+    OptionalParameter[Annotated[str, Field(max_length=2_000, pattern=r"^https?://")]],
+    Field(description="Where a person opens the original"),
 ]
 
 
@@ -54,7 +58,7 @@ async def index_doc(
     collection: CollectionName = None,
     expected_version: ExpectedVersion = None,
 ) -> SavedDocument:
-    """Store a document, so that it is found by search_docs. One of the same path is replaced."""
+    """Store a document, so that it is found by its meaning and its words. One of the same path is replaced."""
     found = await find_collection(context, collection)
     front = read_front_matter(text)
     document = NewDocument(
@@ -73,9 +77,14 @@ async def index_doc(
 async def update_doc(
     context: Context,
     file_path: FilePath,
-    text: Annotated[DocumentText | None, Field(description="New text; without it the text stays")] = None,
-    title: Annotated[str | None, Field(max_length=MAX_TITLE_LENGTH, description="New title")] = None,
-    tags: Annotated[list[Tag] | None, Field(max_length=MAX_TAGS, description="New tags, in place of all")] = None,
+    text: Annotated[OptionalParameter[DocumentText], Field(description="New text; without it the text stays")] = None,
+    title: Annotated[
+        OptionalParameter[Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]], Field(description="New title")
+    ] = None,
+    tags: Annotated[
+        OptionalParameter[Annotated[list[Tag], Field(max_length=MAX_TAGS)]],
+        Field(description="New tags, in place of all"),
+    ] = None,
     url: Url = None,
     collection: CollectionName = None,
     expected_version: ExpectedVersion = None,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from search.embedding.model import EmbeddingModel, Vector
 
-BUILTIN_MODEL = EmbeddingModel("use-multilingual-v3", 512, 0.15, 800, 400)
+BUILTIN_MODEL = EmbeddingModel("use-multilingual-v3", dimensions=512, floor=0.05, max_chars=800, max_cjk_chars=400)
 MAX_TEXT_CHARS = 4_000
 """Characters of a text that are read. The encoder sums over tokens: more would change little and hold a thread."""
 BATCH_BYTES = 4_000

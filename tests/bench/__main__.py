@@ -21,6 +21,7 @@ from tests.bench.measures import (
     neighbour,
     path,
     replicas,
+    search_quality,
     start,
     streams,
     tenants,
@@ -35,6 +36,7 @@ Measure = Callable[[Lab], list[Result]]
 # What needs no load first: an idle product is one that nobody has used much.
 MEASURES: tuple[tuple[frozenset[str], bool, Measure], ...] = (
     (frozenset({"P10"}), False, tokens.measure),
+    (frozenset({"SQ"}), False, search_quality.measure),
     (frozenset({"MD"}), False, documents.measure),
     (frozenset({"FG"}), False, figures.measure),
     (frozenset({"CN"}), False, connections.measure),

@@ -7,7 +7,7 @@ answer = await app.call("get_issue", issue="A-1")       # .value, .failed, .text
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -109,13 +109,18 @@ def _list_required(tool: Tool) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def open_module_app(
-    server: DatabaseServer, folder: Path, module: Module, base_url: str, **settings: Any
+    server: DatabaseServer,
+    folder: Path,
+    module: Module,
+    base_url: str,
+    beside: Sequence[Module] = (),
+    **settings: Any,
 ) -> AsyncIterator[ModuleApp]:
-    """Start a product whose only module is `module`, and whose service has the double's address as its `base_url`.
-    `settings` are further ones of the service."""
+    """Start a product whose only modules are `module` and those `beside` it, and whose service has the double's address
+    as its `base_url`. `settings` are further ones of the service."""
     async with contextlib.AsyncExitStack() as stack:
         database = await stack.enter_async_context(server.database())
-        catalogue = build_catalogue([module])
+        catalogue = build_catalogue([module, *beside])
         product = await stack.enter_async_context(product_on(database, folder / "home", catalogue=catalogue))
         hosts = (urlsplit(base_url).netloc,)
         node = await stack.enter_async_context(product.gateway(allowed_private_hosts=hosts))

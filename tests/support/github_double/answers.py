@@ -3,6 +3,7 @@
 import base64
 import difflib
 from typing import Any
+from urllib.parse import quote
 
 from tests.support.github_double.call import Call
 from tests.support.github_double.world import (
@@ -87,6 +88,9 @@ def content(call: Call, path: str, blob: Blob) -> Any:
             inline = len(blob) <= MOST_INLINE
             text = base64.encodebytes(blob).decode() if inline else ""
             known |= {"size": len(blob), "content": text, "encoding": "base64" if inline else "none"}
+            known["html_url"] = (
+                f"{HTML}/{call.repository().full_name}/blob/{call.query.get('ref', 'HEAD')}/{quote(path)}"
+            )
             return call.fill("content-file", {**known, "type": "file"})
 
 
