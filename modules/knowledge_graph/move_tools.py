@@ -75,8 +75,7 @@ async def import_graph(
 async def find_duplicates(
     context: Context, limit: Annotated[int, Field(ge=1, le=MAX_PAIRS, description="Most pairs to return")] = 20
 ) -> DuplicateReport:
-    """Suggest pairs of entities that may be the same, by their names and shared observations. Nothing is merged: look
-    at both with get_nodes first."""
+    """Suggest pairs of entities that may be the same, by their names and shared observations. Nothing is merged."""
     async with context.store() as graph:
         names = await fetch_names(graph)
         shared = await fetch_shared(graph)
