@@ -20,7 +20,7 @@ _OBSERVATION = re.compile(r"\[([^\[\]()\n]{1,200})\]\s(?=\s*\S)")
 _RELATION = re.compile(r"([^\[\]\n]{0,200})\[\[([^\[\]|\n]{1,500})")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 _TASKS = frozenset({" ", "x", "X", "-", "/"})
-_FIELD = re.compile(r"^(type|permalink)[ \t]*:[ \t]*(.{1,500})$", re.MULTILINE)
+_FIELDS = ("type", "permalink")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def read_note(document: MarkdownDocument) -> Note:
                 observations.append(item.strip())
         elif (found := _RELATION.match(item)) is not None:
             relations.append((found[1].strip() or DEFAULT_RELATION, found[2].strip()))
-    fields = {found[1]: found[2].strip().strip("\"'") for found in _FIELD.finditer(document.head)}
+    fields = _read_fields(document.head)
     kind, permalink = fields.get("type") or DEFAULT_TYPE, fields.get("permalink", "")
     return Note(document.path, document.title, kind, permalink, observations, relations)
 
@@ -72,6 +72,16 @@ def _map_titles(notes: Sequence[Note]) -> Mapping[str, str]:
             if name:
                 titles.setdefault(name.casefold(), note.title)
     return titles
+
+
+def _read_fields(head: str) -> dict[str, str]:
+    """Read the fields of the front matter that no document has; of one that comes twice the first."""
+    fields: dict[str, str] = {}
+    for line in head.split("\n"):
+        name, _, value = line.partition(":")
+        if name.rstrip() in _FIELDS:
+            fields.setdefault(name.rstrip(), value.strip().strip("\"'"))
+    return fields
 
 
 def _iterate_items(text: str) -> Iterator[str]:
