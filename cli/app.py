@@ -54,6 +54,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "schedule": ("schedule",),
     "figures": ("figures",),
     "backup": ("backup", "restore", "adopt"),
+    "purge": ("purge",),
     "doctor": ("doctor",),
     "logs": ("logs",),
 }

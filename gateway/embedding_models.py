@@ -1,6 +1,6 @@
 """Embedding models for the calls of a gateway, with the key of the caller's tenant where a vendor embeds."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from uuid import UUID
 
@@ -36,6 +36,11 @@ class CallEmbedders:
         self._default_model = default_model
         self._deployment_keys = deployment_keys
         self._lease_key = lease_key
+
+    def describe(self) -> Mapping[str, str | bool]:
+        """Describe where vectors are stored and what makes them, for ``/healthcheck``."""
+        is_loaded = self._registry.is_loaded(self._default_model)
+        return {"store": "postgresql", "embedding_model": self._default_model, "embedding_model_loaded": is_loaded}
 
     async def get_default_model(self, tenant_id: UUID) -> str:
         """Return the name of the model that new collections get."""

@@ -347,8 +347,13 @@ _redact_client_name = lru_cache(1024)(redact)
 
 def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | None, dict[str, str | int] | None]:
     """Redact the arguments as the audit log keeps them: without unrecorded parameters, likely secrets masked. Arguments
-    over the size of an event are replaced by a detail with their size."""
-    public = orjson.dumps({k: v for k, v in orjson.loads(arguments).items() if k not in tool.tool.sensitive_parameters})
+    over the size of an event are replaced by a detail with their size.
+
+    A name that the tool does not have may be a misspelled one that must not be recorded."""
+    given, sensitive = orjson.loads(arguments), tool.tool.sensitive_parameters
+    if sensitive:
+        given = {k: v for k, v in given.items() if k not in sensitive and k in tool.tool.arguments.model_fields}
+    public = orjson.dumps(given)
     if len(public) > MAX_ARGUMENTS_BYTES:
         return None, {"arguments_bytes": len(public)}
     return redact(public.decode()).encode(), None

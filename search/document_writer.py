@@ -203,6 +203,7 @@ _INSERT = f"""INSERT INTO search.documents (tenant_id, collection_id, key, title
     RETURNING {_RETURNED}"""
 _UPDATE = f"""UPDATE search.documents SET title = $5, text = $6, tags = $7, metadata = $8, url = $9,
         max_chunk_chars = $10, chunks = $11, bytes = $12, version = version + 1, next_generation = NULL,
+        next_chunks = NULL, next_bytes = NULL,
         updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
     WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND collection_id = $3 AND id = $4 RETURNING {_RETURNED}"""  # noqa: S608 put together from constants
 _DELETE = """DELETE FROM search.documents

@@ -33,6 +33,7 @@ from search.records import (
     SearchCollection,
     SearchScope,
 )
+from search.reembedding import Progress, Reembedding
 from search.transactions import open_search
 
 DEFAULT_QUOTA_BYTES = 1024 << 20
@@ -216,6 +217,21 @@ class SearchEngine:
         async with open_search(self._database, caller) as work:
             states = await load_collections(work, caller, collections)
             return await document_reader.count_tags(work, [one.id for one in states])
+
+    async def reembed(
+        self, caller: CollectionCaller, collection: UUID, model: str, progress: Progress | None = None
+    ) -> int:
+        """Give a collection another embedding model; return how many documents this call has embedded. Until all are,
+        searches find by the old model. A call that was interrupted is repeated, and goes on where that ended.
+
+        Raises:
+            core.errors.NotFound, core.errors.Forbidden: there is no such collection, or the caller may not write to it.
+            core.errors.Conflict: a document's text was not kept, or another model is chosen meanwhile.
+            search.embedding.model.EmbeddingError: there is no such model, or it failed.
+        """
+        await self._load_writable(caller, collection)
+        embedder = await self._embedders.get_embedder(caller.tenant_id, model)
+        return await Reembedding(lambda: self._write(caller, collection), caller, collection, embedder).run(progress)
 
     async def search(
         self,

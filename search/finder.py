@@ -10,16 +10,13 @@ import orjson
 
 from core.db import Row, UnitOfWork
 from search.collection_table import CollectionState
-from search.fusion import FusedHit, SearchCandidate, compute_idf, fuse
+from search.fusion import FusedHit, SearchCandidate, compute_idf, fuse, scale_similarity
 from search.index_tokens import QueryToken
 from search.records import DocumentCondition, FoundPassage
 from search.validation import encode_metadata
 
 MOST_CANDIDATES = 100
 """Of each leg, of one model."""
-_NO_SIMILARITY = -1.0
-_LEAST_SIMILARITY = -0.99
-"""Everything that was compared counts: callers see how near a passage is, and no number fits all of their questions."""
 _LAST_CHARACTER = "\U0010ffff"
 
 
@@ -55,7 +52,7 @@ async def find_passages(
 ) -> Sequence[FoundPassage]:
     """Find the passages that fit best, of collections that the caller may read.
 
-    Cosines of two models do not compare, so what is above each model's own floor is.
+    Cosines of two models do not compare, so each is scaled from its model's own floor on.
     """
     counts = await _count_tokens(work, queries, request.tokens)
     chunks = sum(collection.chunks for query in queries for collection in query.collections)
@@ -65,12 +62,12 @@ async def find_passages(
     for query in queries:
         for row in await _find_candidates(work, query, request, counts, idf):
             passage = PassageId(row["collection_id"], row["document_id"], row["place"])
-            similarity = _NO_SIMILARITY if row["distance"] is None else 1.0 - row["distance"]
-            similarities[passage] = 0.0 if row["distance"] is None else similarity
+            similarity = None if row["distance"] is None else 1.0 - row["distance"]
+            similarities[passage] = similarity or 0.0
+            likeness = None if similarity is None else scale_similarity(similarity, query.floor)
             coverage = min(row["coverage"] / sum(idf.values()), 1.0) if idf else 0.0
-            shifted = _NO_SIMILARITY if row["distance"] is None else similarity - query.floor
-            candidates.append(SearchCandidate(passage, shifted, coverage))
-    hits = fuse(candidates, floor=_LEAST_SIMILARITY, limit=request.limit)
+            candidates.append(SearchCandidate(passage, likeness, coverage))
+    hits = fuse(candidates, limit=request.limit)
     return await _read_passages(work, hits, similarities)
 
 

@@ -37,11 +37,11 @@ class MatchReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchCandidate(Generic[_Id]):
-    """A passage that either leg has found: `similarity` is its cosine to the query (-1 to 1), `coverage` the share of
-    the query's words that it has (0 to 1, :func:`measure_coverage`)."""
+    """A passage that either leg has found. `likeness` is its cosine to the query by :func:`scale_similarity`, None
+    where words alone are compared; `coverage` the share of the query's words that it has (0 to 1)."""
 
     id: _Id
-    similarity: float
+    likeness: float | None
     coverage: float
 
 
@@ -78,33 +78,24 @@ def scale_similarity(similarity: float, floor: float) -> float:
     return (similarity - floor) / (1 - floor)
 
 
-def fuse(
-    candidates: Iterable[SearchCandidate[_Id]],
-    *,
-    floor: float,
-    limit: int,
-    least_coverage: float = LEAST_COVERAGE,
-) -> list[FusedHit[_Id]]:
+def fuse(candidates: Iterable[SearchCandidate[_Id]], *, limit: int) -> list[FusedHit[_Id]]:
     """Order candidates by likeness in meaning and words together, and return the best `limit`.
 
-    `floor` is the model's. A candidate below it that has not enough of the query's words either is noise, and left out.
-    Equal scores are ordered by similarity, coverage and the order of `candidates`.
+    Whatever was compared by meaning is a hit, also below its model's floor: callers see how near it is. By words alone
+    a hit needs LEAST_COVERAGE. Equal scores are ordered by likeness, coverage and the order of `candidates`.
     """
-    hits = [
-        FusedHit(one, _score(one, floor), reason)
-        for one in candidates
-        if (reason := _explain(one.similarity >= floor, one.coverage >= least_coverage)) is not None
-    ]
-    hits.sort(key=lambda hit: (-hit.score, -hit.candidate.similarity, -hit.candidate.coverage))
+    hits = [FusedHit(one, _score(one), reason) for one in candidates if (reason := _explain(one)) is not None]
+    hits.sort(key=lambda hit: (-hit.score, -(hit.candidate.likeness or 0.0), -hit.candidate.coverage))
     return hits[:limit]
 
 
-def _score(candidate: SearchCandidate[_Id], floor: float) -> float:
+def _score(candidate: SearchCandidate[_Id]) -> float:
     words = (candidate.coverage - CHANCE_COVERAGE) / (1 - CHANCE_COVERAGE)
-    return max(0.0, scale_similarity(candidate.similarity, floor)) + WORDS_WEIGHT * max(0.0, words)
+    return max(0.0, candidate.likeness or 0.0) + WORDS_WEIGHT * max(0.0, words)
 
 
-def _explain(is_near: bool, has_words: bool) -> MatchReason | None:
-    if is_near:
-        return MatchReason.BOTH if has_words else MatchReason.MEANING
-    return MatchReason.WORDS if has_words else None
+def _explain(candidate: SearchCandidate[_Id]) -> MatchReason | None:
+    if candidate.coverage >= LEAST_COVERAGE:
+        is_near = candidate.likeness is not None and candidate.likeness >= 0
+        return MatchReason.BOTH if is_near else MatchReason.WORDS
+    return None if candidate.likeness is None else MatchReason.MEANING

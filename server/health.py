@@ -161,6 +161,19 @@ async def check_background_tasks() -> bool | str:
     return f"{DEGRADED}: {', '.join(failing)}" if failing else True
 
 
+def build_search_health_route(health: HealthMonitor, describe_search: Callable[[], Mapping[str, Any]]) -> ASGIApp:
+    """Build the ASGI application of ``/healthcheck``: what ``/readyz`` says, and what the search engine runs on, for
+    programs that know a memo service by it."""
+
+    async def check(scope: Scope, receive: Receive, send: Send) -> None:
+        components = await health.check_components()
+        is_ready = all(part.serves for part in components)
+        body = {"status": "ok" if is_ready else "unavailable", **describe_search()}
+        await _send_answer(scope, send, 200 if is_ready else 503, orjson.dumps(body))
+
+    return check
+
+
 def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
     """Build the ASGI application of each path."""
 

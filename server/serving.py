@@ -35,6 +35,7 @@ from server.operator_access import OperatorAccess, create_operator_access
 from server.operator_context import OperatorContext, open_operator_context_on
 from server.ready import ServerReady
 from server.role_database import get_utc_now
+from server.search_maintenance import run_search_maintenance
 from server.standalone import open_remote_broker
 from server.stream_memory import find_stream_memory_problem
 from server.wiring.broker import open_broker_runtime
@@ -65,7 +66,7 @@ async def serve_product(
     report("Checking the database")
     await _prepare_schema(settings, deployment)
     metrics = Metrics()
-    async with open_operator_context_on(deployment) as context, _run_sealer(context, settings, metrics):
+    async with open_operator_context_on(deployment) as context, _run_maintenance(context, settings, metrics):
         access = await create_first_access(context, settings.public_url)
         operator = create_operator_access(settings, listener)
         async with (
@@ -108,7 +109,7 @@ async def open_product_application(settings: Settings, deployment: Deployment) -
     await _prepare_schema(settings, deployment)
     async with (
         open_operator_context_on(deployment) as context,
-        _run_sealer(context, settings, Metrics()),
+        _run_maintenance(context, settings, Metrics()),
         _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
         run_job_worker(settings, deployment, gateway.job_handlers, gateway.verify_mandate, gateway.metrics),
     ):
@@ -282,12 +283,13 @@ async def _drain(gateway: Gateway, settings: Settings) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _run_sealer(context: OperatorContext, settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
-    """Run the maintenance of the audit log: sealing, counting, and deleting old events."""
+async def _run_maintenance(context: OperatorContext, settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
+    """Run the maintenance of the database: sealing, counting, and deleting what is no more kept."""
     retention = AuditRetentionStore(context.console, settings.audit_keep_months)
     show_queue(metrics, context.console)
     async with (
         run_audit_maintenance(context.console, metrics),
         run_retention(context.deployment, retention, get_utc_now),
+        run_search_maintenance(context.deployment.admin, get_utc_now, is_embedded=settings.database_url is None),
     ):
         yield

@@ -49,14 +49,15 @@ CREATE TRIGGER mark_deleted AFTER DELETE ON search.collections
 """
 
 # Lock and rewrite are two statements, so that the rewrite's snapshot sees what was committed before the lock was had.
-# Rows that another snapshot may still see are copied, too; reltuples counts them, and the mark stays.
+# Rows that another snapshot may still see are copied, too. The new primary key has them, and its reltuples counts them
+# (the table's own does not): then the mark stays.
 REWRITE = """
 CREATE FUNCTION search.list_dirty_tables() RETURNS TABLE (name text, since timestamptz)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT d.name, d.since FROM search.dirty_tables d ORDER BY d.since, d.name
 $$;
 CREATE FUNCTION search.lock_table(p_name text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '3s' AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
     BEGIN
         EXECUTE format('LOCK TABLE search.%I IN ACCESS EXCLUSIVE MODE', p_name);
     END $$;
@@ -70,8 +71,8 @@ CREATE FUNCTION search.rewrite_table(p_name text) RETURNS boolean
         EXECUTE format('CLUSTER search.%I USING %I', p_name, p_name || '_pkey');
         EXECUTE format('SELECT count(*) FROM search.%I', p_name) INTO seen;
         SELECT c.reltuples INTO written FROM pg_class c
-            WHERE c.relnamespace = 'search'::regnamespace AND c.relname = p_name;
-        IF written <> seen::real THEN
+            WHERE c.relnamespace = 'search'::regnamespace AND c.relname = p_name || '_pkey';
+        IF greatest(written, 0) <> seen::real THEN  -- -1: never counted, as of an empty one
             RETURN false;
         END IF;
         DELETE FROM search.dirty_tables d WHERE d.name = p_name;
@@ -97,7 +98,7 @@ DECLARE
     t constant uuid := core.current_tenant();
     is_filtered constant boolean := cardinality(p_tags) > 0 OR p_metadata IS NOT NULL OR p_key_prefix <> ''
         OR p_since IS NOT NULL OR p_until IS NOT NULL;
-    most_worded constant integer := 8000;
+    most_worded constant integer := 3000;
     collections uuid[];
     generations bigint[];
     documents uuid[];
@@ -110,6 +111,9 @@ DECLARE
     word_collections uuid[];
     word_documents uuid[];
     word_places integer[];
+    -- As a constant array the planner would look at each element; as a join it would lose the index's order.
+    is_wanted text := CASE WHEN is_filtered
+        THEN ' AND CASE WHEN c.document_id IN (SELECT unnest($6)) THEN true ELSE false END' ELSE '' END;
     compared text := format('(c.embedding::%1$s <=> $1::%1$s)', format('halfvec(%s)', p_dimensions));
     conditions text := 'c.tenant_id = $2 AND c.collection_id = ANY ($3) AND c.generation = ANY ($4)';
 BEGIN
@@ -125,40 +129,44 @@ BEGIN
                 SELECT FROM jsonb_each(p_metadata) m WHERE d.metadata -> m.key IS DISTINCT FROM m.value))
             AND (p_key_prefix = '' OR d.key ^@ p_key_prefix)
             AND (p_since IS NULL OR d.updated_at >= p_since) AND (p_until IS NULL OR d.updated_at < p_until);
-        conditions := conditions || ' AND c.document_id = ANY ($6)';
     END IF;
     IF chunks IS NULL OR chunks = 0 THEN
         RETURN;
     END IF;
     IF p_query IS NOT NULL AND chunks > 10000 AND p_dimensions IN (512, 1024, 1536) THEN
+        -- Nothing is known of the columns' values, so the planner would rather sort what it takes for a few rows.
+        PERFORM set_config('enable_sort', 'off', true);
         EXECUTE format($q$SELECT array_agg(n.collection_id), array_agg(n.document_id), array_agg(n.place) FROM (
             SELECT c.collection_id, c.document_id, c.place FROM search.chunks c
-            WHERE vector_dims(c.embedding) = %s AND %s ORDER BY %s LIMIT $5) n$q$, p_dimensions, conditions, compared)
+            WHERE vector_dims(c.embedding) = %s AND %s%s ORDER BY %s LIMIT $5) n$q$,
+            p_dimensions, conditions, is_wanted, compared)
             INTO near_collections, near_documents, near_places
             USING p_query, t, collections, generations, p_most, documents;
+        PERFORM set_config('enable_sort', 'on', true);
     END IF;
     IF p_query IS NOT NULL AND coalesce(cardinality(near_places), 0) < least(p_most, chunks) THEN
         EXECUTE format($q$WITH compared AS MATERIALIZED (
-                SELECT c.collection_id, c.document_id, c.place, %s AS d FROM search.chunks c WHERE %s)
+                SELECT c.collection_id, c.document_id, c.place, %s AS d FROM search.chunks c%s WHERE %s)
             SELECT array_agg(n.collection_id), array_agg(n.document_id), array_agg(n.place)
-            FROM (SELECT * FROM compared ORDER BY d LIMIT $5) n$q$, compared, conditions)
+            FROM (SELECT * FROM compared ORDER BY d LIMIT $5) n$q$, compared,
+            CASE WHEN is_filtered THEN ' JOIN unnest($6) AS f(id) ON f.id = c.document_id' ELSE '' END, conditions)
             INTO near_collections, near_documents, near_places
             USING p_query, t, collections, generations, p_most, documents;
     END IF;
     SELECT array_agg(r.query), array_agg(r.weight) INTO queries, weights FROM (
-        SELECT q.weight, sum(q.found) OVER (ORDER BY q.found, q.token) - q.found AS before,
+        SELECT q.weight, q.found, sum(q.found) OVER (ORDER BY q.found, q.token) - q.found AS before,
             (SELECT string_agg(quote_literal(g || ':' || q.token) || CASE WHEN q.is_prefix THEN ':*' ELSE '' END, '|')
                 FROM unnest(generations) AS g)::tsquery AS query
         FROM unnest(p_tokens, p_prefixes, p_weights, p_counts) AS q(token, is_prefix, weight, found)
         WHERE q.found > 0) r
-        WHERE r.before < most_worded;
+        WHERE r.before = 0 OR r.before + r.found <= most_worded;
     SELECT array_agg(w.collection_id), array_agg(w.document_id), array_agg(w.place)
         INTO word_collections, word_documents, word_places FROM (
             SELECT f.collection_id, f.document_id, f.place
             FROM unnest(queries, weights) AS r(query, weight) CROSS JOIN LATERAL (
                 SELECT c.collection_id, c.document_id, c.place FROM search.chunks c
                 WHERE c.tokens @@ r.query AND c.tenant_id = t AND c.collection_id = ANY (collections)
-                AND (NOT is_filtered OR c.document_id = ANY (documents)) LIMIT most_worded) f
+                AND CASE WHEN is_filtered THEN c.document_id IN (SELECT unnest(documents)) ELSE true END LIMIT most_worded) f
             GROUP BY 1, 2, 3 ORDER BY sum(r.weight) DESC, 2, 3 LIMIT p_most) w;
     RETURN QUERY EXECUTE format($q$
         WITH words AS MATERIALIZED (

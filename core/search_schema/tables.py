@@ -51,6 +51,8 @@ CREATE TABLE search.documents (
     chunks integer NOT NULL CHECK (chunks >= 0),
     bytes integer NOT NULL CHECK (bytes >= 0),
     next_generation bigint,
+    next_chunks integer CHECK (next_chunks >= 0),
+    next_bytes integer CHECK (next_bytes >= 0),
     updated_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, id, collection_id),
     UNIQUE (tenant_id, collection_id, key),

@@ -10,7 +10,7 @@ from gateway.tool_context import get_request
 from jobs.job import MAX_TITLE, Notify
 from jobs.schedule_times import MAX_CRON_LENGTH, MAX_ZONE_LENGTH
 from jobs.schedules import Overlap, Schedule, ScheduleState
-from modules.kit import Context, Hints, Tool, tool
+from modules.kit import Context, Hints, SensitiveParameter, Tool, tool
 from modules.kit.results import Missable
 
 LOOKS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
@@ -74,9 +74,13 @@ def build_schedule_tools(schedules: OwnSchedules, scope: str, consent_url: str) 
         title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE, description="What it is for")],
         module: Annotated[str, Field(max_length=63, description="Module of the tool to call")] = "",
         tool_name: Annotated[str, Field(max_length=128, description="Tool to call")] = "",
-        params: Annotated[dict[str, Any] | None, Field(description="As the tool's schema says")] = None,
+        params: Annotated[
+            dict[str, Any] | None, Field(description="As the tool's schema says"), SensitiveParameter()
+        ] = None,
         commands: Annotated[
-            str | list[dict[str, Any]] | None, Field(description="Instead of a tool: steps as batch takes them")
+            str | list[dict[str, Any]] | None,
+            Field(description="Instead of a tool: steps as batch takes them"),
+            SensitiveParameter(),  # what a tool in it does not want recorded is not recorded here either
         ] = None,
         cron: Annotated[
             str, Field(max_length=MAX_CRON_LENGTH, description="Five fields, such as 30 9 * * MON-FRI")

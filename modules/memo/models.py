@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from modules.kit import UnstoredParameter
+from modules.kit import SensitiveParameter, UnstoredParameter
 from modules.kit.parameters import OptionalParameter
 
 MAX_MEMO_TEXT = 200_000
@@ -23,6 +23,11 @@ Summary = Annotated[
     Field(description="Your own summary: all that is kept, and found better"),
 ]
 Keyword = Annotated[str, Field(min_length=1, max_length=100)]
+MemoQuery = Annotated[
+    str,
+    Field(min_length=1, max_length=2_000, description="What to look for, in your own words"),
+    SensitiveParameter(),
+]
 MemoId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="memo_id of a memo that was saved or found")]
 
 

@@ -23,6 +23,7 @@ from modules.memo.models import (
     MemoHealth,
     MemoId,
     MemoMetadata,
+    MemoQuery,
     MemoText,
     SavedMemo,
     SessionId,
@@ -78,7 +79,7 @@ async def save_memo(
 @tool(hints=READ_HINTS, scopes=[READ], keywords="recall, remember, 思い出す")
 async def query_memo(
     context: Context,
-    query: Annotated[str, Field(min_length=1, max_length=2_000, description="What to look for, in your own words")],
+    query: MemoQuery,
     n_results: Annotated[
         OptionalParameter[Annotated[int, Field(ge=1, le=50)]], Field(description="Most results; 5 unless set otherwise")
     ] = None,

@@ -46,6 +46,11 @@ class LocalEmbedder:
         self._loading = threading.Lock()
         self._encoder: Any = None
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._encoder is not None
+
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Embed passages, in their order.
 

@@ -113,6 +113,15 @@ class EmbedderRegistry:
             return ""
         return self._find_vendor_model(name).service.title
 
+    def is_loaded(self, name: str) -> bool:
+        """Check whether a model that runs here is in memory; a vendor's always is.
+
+        Raises:
+            EmbeddingModelUnknown: there is no model of this name.
+        """
+        embedder = self.get_embedder(name)
+        return embedder.is_loaded if isinstance(embedder, BuiltinEmbedder | LocalEmbedder) else True
+
     def get_embedder(self, name: str, key: Secret | None = None) -> Embedder:
         """Return what embeds by the model of this name, with a tenant's `key` for its vendor.
 

@@ -42,6 +42,8 @@ _SETTINGS = {
     # Their work is done by checkpoints and commits here; by default they wake ten times a second for it.
     "bgwriter_delay": "10s",
     "wal_writer_delay": "10s",
+    # A file of the log that is no more needed is removed, and not used again with what it held.
+    "wal_recycle": "off",
     # The log names errors, never the statements or the rows in question.
     "log_error_verbosity": "terse",
     "log_min_error_statement": "panic",

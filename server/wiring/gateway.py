@@ -84,13 +84,13 @@ from jobs.job_run import MAX_RUN_SECONDS
 from jobs.queue import JobQueue
 from jobs.schedule_runner import VerifyMandate
 from jobs.schedules import Schedules
-from search.engine import SearchEngine
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
     Check,
     HealthMonitor,
     build_health_routes,
+    build_search_health_route,
     check_background_tasks,
     create_audit_check,
     create_disk_check,
@@ -101,7 +101,7 @@ from server.health import (
 from server.role_database import get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.tool_translations import load_translations
-from server.wiring.search import open_search_engine
+from server.wiring.search import SearchRuntime, open_search_engine
 from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
@@ -226,7 +226,7 @@ class _GatewayDependencies:
     worker: Worker
     metrics: Metrics
     queue: JobQueue
-    search: SearchEngine
+    search: SearchRuntime
 
 
 def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutine[Any, Any, None]], None]) -> Gateway:
@@ -270,7 +270,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
         ResourceAnnouncer(dependencies.generations.announce).announce,
-        dependencies.search,
+        dependencies.search.engine,
     )
     patience = dependencies.settings.job_patience
     starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
@@ -327,6 +327,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
             **dict.fromkeys(METADATA_PATHS, metadata),
             **build_health_routes(health),
             **build_tool_routes(endpoint),
+            "/healthcheck": build_search_health_route(health, dependencies.search.embedders.describe),
         },
         {f"{RESOURCE_PATH}/": endpoint, f"{METADATA_ROOT}{RESOURCE_PATH}/": metadata},
     )

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator
+from typing import NamedTuple
 
 from core.config.search import SearchSettings
 from core.config.settings import Settings
@@ -26,8 +27,15 @@ _DIMENSIONS = {
 """Of models of a hub that need not say it."""
 
 
+class SearchRuntime(NamedTuple):
+    """The engine of a process, and what embeds for it."""
+
+    engine: SearchEngine
+    embedders: CallEmbedders
+
+
 @contextlib.asynccontextmanager
-async def open_search_engine(settings: Settings, database: Database) -> AsyncGenerator[SearchEngine]:
+async def open_search_engine(settings: Settings, database: Database) -> AsyncGenerator[SearchRuntime]:
     """Open the engine. No model is loaded before a text is embedded.
 
     Raises:
@@ -41,7 +49,8 @@ async def open_search_engine(settings: Settings, database: Database) -> AsyncGen
     keys = {} if settings.search.voyage_key is None else {"voyage": settings.search.voyage_key}
     await client.open()
     try:
-        yield SearchEngine(database, CallEmbedders(registry, default, keys))
+        embedders = CallEmbedders(registry, default, keys)
+        yield SearchRuntime(SearchEngine(database, embedders), embedders)
     finally:
         registry.close()
         await client.close()

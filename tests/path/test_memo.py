@@ -189,3 +189,21 @@ async def test_a_route_asks_who_calls_as_mcp_does(node: Node, people: People) ->
         assert (answer.status_code, answer.json()["error"]) == (404, NO_SUCH_TOOL)
         elsewhere = {"Authorization": f"Bearer {people.admin.token}", "Origin": "https://evil.example"}
         assert (await http.post("/rag/memo/save", json=DEPLOY, headers=elsewhere)).status_code == 403
+
+
+async def test_the_healthcheck_names_store_and_model(node: Node, people: People) -> None:
+    """It is public, as `/readyz` is, and tells nothing else."""
+    async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
+        before = await http.get("/healthcheck")
+        assert (before.status_code, before.json()) == (
+            200,
+            {
+                "status": "ok",
+                "store": "postgresql",
+                "embedding_model": "use-multilingual-v3",
+                "embedding_model_loaded": False,
+            },
+        )
+        asked = await node.call(people.admin.token, "memo", "healthcheck", {})
+        assert asked.value == {"status": "ok", "embedding_model": "use-multilingual-v3"}
+        assert (await http.get("/healthcheck")).json()["embedding_model_loaded"] is True

@@ -6,15 +6,13 @@ from hypothesis import strategies as st
 
 from search.fusion import MatchReason, SearchCandidate, compute_idf, fuse, measure_coverage, scale_similarity
 
-FLOOR = 0.15
+
+def make(*pairs: tuple[float | None, float]) -> list[SearchCandidate[int]]:
+    return [SearchCandidate(number, likeness, coverage) for number, (likeness, coverage) in enumerate(pairs)]
 
 
-def make(*pairs: tuple[float, float]) -> list[SearchCandidate[int]]:
-    return [SearchCandidate(number, similarity, coverage) for number, (similarity, coverage) in enumerate(pairs)]
-
-
-def order(*pairs: tuple[float, float]) -> list[int]:
-    return [hit.candidate.id for hit in fuse(make(*pairs), floor=FLOOR, limit=10)]
+def order(*pairs: tuple[float | None, float]) -> list[int]:
+    return [hit.candidate.id for hit in fuse(make(*pairs), limit=10)]
 
 
 def test_common_words_do_not_move_what_is_near() -> None:
@@ -26,17 +24,27 @@ def test_the_querys_words_move_a_passage_up() -> None:
 
 
 def test_an_identifier_is_found_though_the_model_does_not_know_it() -> None:
-    assert order((0.1, 1.0), (0.12, 0.0), (0.4, 0.0))[0] == 0
+    assert order((-0.1, 1.0), (0.1, 0.0), (0.3, 0.0))[0] == 0
 
 
-def test_noise_is_no_hit() -> None:
-    assert order((0.1, 0.1), (-0.5, 0.0)) == []
+def test_what_is_below_the_floor_comes_last() -> None:
+    assert order((-0.5, 0.1), (-0.1, 0.1), (0.01, 0.0)) == [2, 1, 0]
+
+
+def test_by_words_alone_a_hit_needs_enough_of_them() -> None:
+    assert order((None, 0.3), (None, 0.5), (None, 1.0)) == [2, 1]
 
 
 def test_each_hit_says_why() -> None:
-    hits = fuse(make((0.5, 1.0), (0.5, 0.0), (0.0, 1.0)), floor=FLOOR, limit=10)
+    hits = fuse(make((0.5, 1.0), (0.5, 0.3), (-0.1, 1.0), (-0.1, 0.0), (None, 0.5)), limit=10)
     reasons = {hit.candidate.id: hit.reason for hit in hits}
-    assert reasons == {0: MatchReason.BOTH, 1: MatchReason.MEANING, 2: MatchReason.WORDS}
+    assert reasons == {
+        0: MatchReason.BOTH,
+        1: MatchReason.MEANING,
+        2: MatchReason.WORDS,
+        3: MatchReason.MEANING,
+        4: MatchReason.WORDS,
+    }
 
 
 def test_ties_keep_the_order_that_was_given() -> None:
@@ -46,11 +54,11 @@ def test_ties_keep_the_order_that_was_given() -> None:
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), max_size=40), st.integers(0, 10))
 def test_whatever_the_numbers_are(pairs: list[tuple[float, float]], limit: int) -> None:
     candidates = make(*pairs)
-    hits = fuse(candidates, floor=FLOOR, limit=limit)
+    hits = fuse(candidates, limit=limit)
     assert len(hits) <= limit
     assert len({hit.candidate.id for hit in hits}) == len(hits)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert fuse(candidates, floor=FLOOR, limit=limit) == hits
+    assert fuse(candidates, limit=limit) == hits
 
 
 def test_rare_tokens_weigh_more() -> None:

@@ -1,5 +1,6 @@
 """An embedding model without weights for tests of the search engine: texts that share words are near each other."""
 
+import functools
 import zlib
 from collections.abc import Sequence
 from uuid import UUID
@@ -31,9 +32,14 @@ class ToyEmbedder:
     def _embed(self, text: str) -> Vector:
         total = np.zeros(self.model.dimensions, dtype=np.float32)
         for token in [*tokenize(text)] or [text]:
-            seed = zlib.crc32(token.encode(errors="replace"))
-            total += np.random.default_rng(seed).standard_normal(self.model.dimensions, dtype=np.float32)
+            total += _make_vector(token, self.model.dimensions)
         return total / np.float32(np.linalg.norm(total))
+
+
+@functools.lru_cache(2_000)
+def _make_vector(token: str, dimensions: int) -> Vector:
+    seed = zlib.crc32(token.encode(errors="replace"))
+    return np.random.default_rng(seed).standard_normal(dimensions, dtype=np.float32)
 
 
 class ToyEmbedders:

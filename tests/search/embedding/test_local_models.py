@@ -21,17 +21,19 @@ needs_library = pytest.mark.skipif(
 
 def make_model(folder: Path) -> Path:
     """A BERT of random weights that has a few words."""
-    from sentence_transformers import SentenceTransformer, models  # pyright: ignore[reportMissingImports]
+    from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]
+    from sentence_transformers.sentence_transformer import modules  # pyright: ignore[reportMissingImports]
     from transformers import BertConfig, BertModel, BertTokenizerFast  # pyright: ignore[reportMissingImports]
 
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "query", "passage", ":", "a", "b", "検", "索"]
     vocabulary = folder / "vocab.txt"
     vocabulary.write_text("\n".join(words), "utf-8")
     inner = folder / "inner"
-    config = BertConfig(len(words), 16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    sizes = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    config = BertConfig(vocab_size=len(words), hidden_size=16, **sizes)
     BertModel(config).save_pretrained(inner)
     BertTokenizerFast(str(vocabulary)).save_pretrained(inner)
-    layers = [models.Transformer(str(inner)), models.Pooling(16)]
+    layers = [modules.Transformer(str(inner)), modules.Pooling(16)]
     SentenceTransformer(modules=layers).save(str(folder / "model"))
     return folder / "model"
 

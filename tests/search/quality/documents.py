@@ -1,9 +1,9 @@
 """Documents and questions of the quality tests.
 
 Two sets. `company`: 40 short documents and 20 questions in each language, written for these tests. `debian`: the
-sections of the Debian Reference and the Debian New Maintainers' Guide, in English and Japanese, which packages of Debian
-ship (both GPL-2+; read where they are installed, and not copied), with questions written for these tests. Half of the
-questions of `debian` are held out: no parameter is chosen by them.
+sections of the Debian Reference and the Debian New Maintainers' Guide, in English and Japanese, which packages of
+Debian ship (both GPL-2+; read where they are installed, and not copied), with questions written for these tests.
+Half of the questions of `debian` are held out: no parameter is chosen by them.
 """
 
 import csv
@@ -25,7 +25,7 @@ GUIDE = {"en": Path("/usr/share/doc/maint-guide/html"), "ja": Path("/usr/share/d
 PACKAGES = ("debian-reference-en", "debian-reference-ja", "maint-guide", "maint-guide-ja")
 LEAST_PASSAGES = 500
 """In each language."""
-MAX_CHARS, MAX_CJK_CHARS = 450, 180
+MAX_CHARS, MAX_CJK_CHARS = 360, 150
 """Of a passage: short, so that a thousand are embedded in a few seconds."""
 
 Half = Literal["tuned", "held out"]

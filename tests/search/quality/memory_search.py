@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from search.embedding.model import EmbeddingModel
-from search.fusion import SearchCandidate, compute_idf, fuse, measure_coverage
+from search.fusion import SearchCandidate, compute_idf, fuse, measure_coverage, scale_similarity
 from search.tokens import tokenize, tokenize_query
 
 CANDIDATES = 100
@@ -76,8 +76,12 @@ def search_product(index: MemorySearch, question: str) -> list[str]:
     coverage = np.asarray([measure_coverage(weights, one) for one in index.tokens])
     near, worded = sort_scores(similarity)[:CANDIDATES], sort_scores(coverage)[:CANDIDATES]
     places = dict.fromkeys([*near, *(place for place in worded if coverage[place] > 0)])
-    candidates = [SearchCandidate(place, float(similarity[place]), float(coverage[place])) for place in places]
-    hits = fuse(candidates, floor=index.model.floor, limit=CANDIDATES)
+    floor = index.model.floor
+    candidates = [
+        SearchCandidate(place, scale_similarity(float(similarity[place]), floor), float(coverage[place]))
+        for place in places
+    ]
+    hits = fuse(candidates, limit=CANDIDATES)
     return index.name([hit.candidate.id for hit in hits])
 
 

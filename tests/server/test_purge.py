@@ -1,0 +1,273 @@
+"""What was deleted is in no file of the database any more, once tables have been rewritten."""
+
+import asyncio
+import json
+import secrets
+import subprocess
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from core.config.settings import Settings
+from core.database_url import DatabaseAddress
+from core.db import Database, connect
+from core.directory import deletion, roles, users
+from core.directory.audit_trail import Actor
+from search.engine import SearchEngine
+from search.records import CollectionCaller, CollectionKind, DocumentDraft
+from server.data_folder import attach_database
+from server.deployment import Deployment
+from server.role_database import CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
+from server.search_maintenance import PurgeResult, purge_deleted, run_search_maintenance
+from tests.support import directory
+from tests.support.eventually import within
+from tests.support.running_product import MCPIST, data_folder, environment, free_port
+from tests.support.search_engine import ToyEmbedders
+
+ACTOR = Actor("tester")
+LETTERS = "bcdfghjkmnpqrtvwxz"
+REPEATED = 7
+"""Times that a canary has its six letters: compression puts a byte between eight, and leaves one of them whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    deployment: Deployment
+    gateway: Database
+    console: Database
+    engine: SearchEngine
+    home: Path
+
+    @property
+    def admin(self) -> DatabaseAddress:
+        return self.deployment.admin
+
+    async def purge(self) -> PurgeResult:
+        return await purge_deleted(self.admin, is_embedded=True)
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with data_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+async def opened(home: Path) -> AsyncIterator[Opened]:
+    settings = Settings.from_environment({"MCPIST_HOME": str(home)})
+    async with (
+        attach_database(settings, lambda _line: None) as deployment,
+        open_role_database(deployment, GATEWAY_ROLE, max_connections=4) as gateway,
+        open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console,
+    ):
+        yield Opened(deployment, gateway, console, SearchEngine(gateway, ToyEmbedders()), home)
+
+
+def make_canary() -> str:
+    return ("zqx" + "".join(secrets.choice(LETTERS) for _ in range(3))) * REPEATED
+
+
+def find_files(home: Path, canary: str) -> list[str]:
+    """The database's files, the write-ahead log among them, in which a canary is."""
+    return find_bytes(home, [canary[: len(canary) // REPEATED].encode()])
+
+
+def find_bytes(home: Path, needles: Sequence[bytes]) -> list[str]:
+    """The database's files in which one of these is."""
+    found = []
+    for path in (home / "postgres").rglob("*"):
+        if path.is_file() and not path.is_socket():
+            content = path.read_bytes()
+            found += [path.name for needle in needles if needle in content][:1]
+    return found
+
+
+async def make_people(opened: Opened, slug: str) -> tuple[UUID, UUID, UUID]:
+    """A tenant, its administrator with the role `readers`, and another user with that role."""
+    tenant = await directory.create_tenant(opened.console, ACTOR, slug)
+    await roles.create_role(opened.console, ACTOR, tenant.id, "readers", 0)
+    made = [
+        await users.create_user(
+            opened.console, ACTOR, tenant.id, f"{name}@mail.test", system_role=role, roles=("readers",)
+        )
+        for name, role in (("ada", "admin"), ("bob", "user"))
+    ]
+    return tenant.id, made[0], made[1]
+
+
+async def store(opened: Opened, caller: CollectionCaller, canary: str, kind: CollectionKind) -> UUID:
+    """A document with the canary in each of its parts, and a long one with it in its text."""
+    role = "readers" if kind is CollectionKind.ROLE else ""
+    collection = await opened.engine.open_collection(caller, canary, kind, role)
+    short = DocumentDraft(
+        f"key/{canary}", f"Title {canary}", f"# Heading {canary}\n\nText {canary}", (canary,), {canary: canary}, canary
+    )
+    await opened.engine.put_document(caller, collection.id, short)
+    long = DocumentDraft("long", "", f"{'some words that repeat. ' * 400} {canary} {'and more. ' * 400}")
+    await opened.engine.put_document(caller, collection.id, long)
+    assert await opened.engine.search(caller, canary)
+    return collection.id
+
+
+async def read_vectors(opened: Opened, collections: Sequence[UUID]) -> set[bytes]:
+    """The first bytes of each stored vector, as they stand in the table."""
+    connection = await connect(opened.admin)
+    try:
+        rows = await connection.fetch(
+            "SELECT embedding::real[] AS v FROM search.chunks WHERE collection_id = ANY ($1)", list(collections)
+        )
+    finally:
+        await connection.close()
+    return {np.asarray(row["v"][:12], dtype=np.float16).tobytes() for row in rows}
+
+
+async def test_nothing_deleted_can_be_read_from_the_files(opened: Opened) -> None:
+    await opened.purge()
+    tenant, ada, bob = await make_people(opened, "acme")
+    mine, bobs = CollectionCaller(tenant, ada, "rag"), CollectionCaller(tenant, bob, "rag")
+    away, of_away, _ = await make_people(opened, "globex")
+    names = ("kept", "changed", "document", "collection", "user", "role", "tenant")
+    canaries = {name: make_canary() for name in names}
+    places = {
+        name: await store(opened, caller, canaries[name], kind)
+        for name, caller, kind in (
+            ("kept", mine, CollectionKind.USER),
+            ("changed", mine, CollectionKind.TENANT),
+            ("document", mine, CollectionKind.USER),
+            ("collection", mine, CollectionKind.TENANT),
+            ("user", bobs, CollectionKind.USER),
+            ("role", mine, CollectionKind.ROLE),
+            ("tenant", CollectionCaller(away, of_away, "rag"), CollectionKind.USER),
+        )
+    }
+    kept_vectors = await read_vectors(opened, [places["kept"]])  # some passages have no canary
+    vectors = [*(await read_vectors(opened, [*places.values()]) - kept_vectors)]
+    connection = await connect(opened.admin)
+    await connection.execute("ANALYZE")
+    await connection.execute("CHECKPOINT")
+    for name in names:
+        assert find_files(opened.home, canaries[name]), f"{name}: the search of the files is blind"
+    assert find_bytes(opened.home, vectors)
+    assert await opened.purge() == PurgeResult((), ())
+
+    for key in (f"key/{canaries['changed']}", "long"):
+        await opened.engine.delete_document(mine, places["changed"], key)
+    for key in (f"key/{canaries['document']}", "long"):
+        await opened.engine.put_document(mine, places["document"], DocumentDraft(key, "", "else"))
+        assert await opened.engine.delete_document(mine, places["document"], key)
+    await opened.engine.remove_collection(mine, places["collection"])
+    await opened.engine.remove_collection(mine, places["document"])
+    await opened.engine.remove_collection(mine, places["changed"])
+    await users.remove_user(opened.console, ACTOR, tenant, bob)
+    role = await roles.find_role(opened.console, tenant, "readers")
+    await roles.remove_role(opened.console, ACTOR, tenant, role.id)
+    await deletion.remove_tenant(opened.console, ACTOR, away, "globex")
+    await connection.execute("VACUUM")
+    assert find_files(opened.home, canaries["document"]), "VACUUM alone would do"
+
+    result = await opened.purge()
+    assert result.postponed == ()
+    assert "collections" in result.rewritten
+    gone = {name: find_files(opened.home, canaries[name]) for name in names if name != "kept"}
+    assert not any(gone.values()), gone
+    assert find_bytes(opened.home, vectors) == []
+    assert find_files(opened.home, canaries["kept"])
+    assert (await opened.engine.search(mine, canaries["kept"]))[0].collection == places["kept"]
+    statistics = await connection.fetch(
+        """SELECT tablename, attname FROM pg_stats s WHERE schemaname = 'search' AND NOT EXISTS (
+            SELECT FROM pg_attribute a WHERE a.attrelid = format('search.%I', s.tablename)::regclass
+            AND a.attname = s.attname AND (a.atttypid = ANY ('{uuid,int,bigint,bool,timestamptz}'::regtype[])
+                OR a.attname IN ('module', 'owner', 'model', 'next_model')))"""
+    )
+    assert [tuple(row) for row in statistics] == []
+    await connection.close()
+
+
+@asynccontextmanager
+async def looking(opened: Opened) -> AsyncIterator[None]:
+    """A transaction that may see what is deleted after its beginning."""
+    connection = await connect(opened.admin)
+    transaction = connection.transaction(isolation="repeatable_read")
+    await transaction.start()
+    await connection.fetchval("SELECT count(*) FROM core.tenants")
+    try:
+        yield
+    finally:
+        await transaction.rollback()
+        await connection.close()
+
+
+async def test_what_a_transaction_may_still_see_is_rewritten_later(opened: Opened) -> None:
+    tenant, ada, _ = await make_people(opened, "initech")
+    mine = CollectionCaller(tenant, ada, "rag")
+    canary = make_canary()
+    collection = await store(opened, mine, canary, CollectionKind.USER)
+    async with looking(opened):
+        await opened.engine.remove_collection(mine, collection)
+        result = await opened.purge()
+        assert result.postponed
+    assert find_files(opened.home, canary)
+    assert (await opened.purge()).postponed == ()
+    assert find_files(opened.home, canary) == []
+
+
+async def test_a_table_in_use_is_rewritten_later(opened: Opened) -> None:
+    tenant, ada, _ = await make_people(opened, "hooli")
+    mine = CollectionCaller(tenant, ada, "rag")
+    collection = await store(opened, mine, make_canary(), CollectionKind.USER)
+    await opened.engine.remove_collection(mine, collection)
+    connection = await connect(opened.admin)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE search.collections IN ACCESS SHARE MODE")
+        assert (await opened.purge()).postponed == ("collections",)
+    await connection.close()
+    assert await opened.purge() == PurgeResult(("collections",), ())
+
+
+async def test_maintenance_rewrites_what_was_deleted_a_day_ago(opened: Opened) -> None:
+    tenant, ada, _ = await make_people(opened, "umbrella")
+    mine = CollectionCaller(tenant, ada, "rag")
+    canary = make_canary()
+    await opened.engine.remove_collection(mine, await store(opened, mine, canary, CollectionKind.USER))
+
+    async def is_gone() -> bool:
+        return not find_files(opened.home, canary)
+
+    async with run_search_maintenance(opened.admin, lambda: datetime.now(UTC), is_embedded=True):
+        await asyncio.sleep(0)
+    assert not await is_gone()
+    async with run_search_maintenance(opened.admin, lambda: datetime.now(UTC) + timedelta(hours=21), is_embedded=True):
+        await within(10, is_gone)
+
+
+async def test_the_command_works_beside_a_running_product_and_alone(home: Path) -> None:
+    settings = Settings.from_environment({"MCPIST_HOME": str(home)})
+    variables = environment(home, free_port())
+
+    async def purge() -> dict[str, list[str]]:
+        process = await asyncio.create_subprocess_exec(
+            str(MCPIST), "purge", "--json", env=variables, stdout=subprocess.PIPE
+        )
+        output, _ = await process.communicate()
+        assert process.returncode == 0
+        return json.loads(output)
+
+    async with (
+        attach_database(settings, lambda _line: None) as deployment,
+        open_role_database(deployment, GATEWAY_ROLE, max_connections=4) as gateway,
+        open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console,
+    ):
+        opened = Opened(deployment, gateway, console, SearchEngine(gateway, ToyEmbedders()), home)
+        tenant, ada, _ = await make_people(opened, "wayne")
+        mine = CollectionCaller(tenant, ada, "rag")
+        canary = make_canary()
+        await opened.engine.remove_collection(mine, await store(opened, mine, canary, CollectionKind.USER))
+        assert "collections" in (await purge())["rewritten"]
+        assert find_files(home, canary) == []
+    assert await purge() == {"rewritten": []}
