@@ -137,7 +137,7 @@ async def open_local_caller(
             _NoObserver(),
             NoopTracer(),
             _charge_nothing,
-            search=search,
+            search=search.engine,
         )
         yield LocalCaller(result[0], sieve, runner, vendors, subject.secret, settings.call_timeout, catalogue)
 
