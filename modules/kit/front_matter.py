@@ -16,6 +16,7 @@ MAX_FRONT_TAGS = 50
 _FENCE = re.compile(r"---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$\n?", re.MULTILINE)
 _KEY = re.compile(r"([A-Za-z_][\w-]{0,50})[ \t]*:(?:[ \t]+|$)")
+_FIRST_HEADING = re.compile(r"(?:[ \t]*\r?\n)*# +([^\r\n]{1,1000})")
 _ITEM = re.compile(r"[ \t]*-[ \t]+")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*+)\"|'((?:[^']|'')*+)'")
 _COMMENT = re.compile(r"[ \t]#.*")
@@ -48,6 +49,12 @@ def read_front_matter(text: str) -> FrontMatter:
     title = _read_text(fields["title"].value)[:MAX_TITLE_CHARS] if "title" in fields else ""
     tags = _read_tags(fields.get("tags") or fields.get("tag"))
     return FrontMatter(title, tags, text[closing.end() :], closing.end())
+
+
+def find_first_heading(text: str) -> str:
+    """Return the heading that a Markdown text begins with, ``# Title``; empty where it begins with something else."""
+    found = _FIRST_HEADING.match(text)
+    return " ".join(found[1].split())[:MAX_TITLE_CHARS] if found else ""
 
 
 def _read_fields(block: str) -> dict[str, _Field]:

@@ -194,7 +194,10 @@ class DeletedCollection(BaseModel):
 
 def _format_hit(hit: DocumentHit) -> str:
     heading = f" > {hit.heading}" if hit.heading else ""
-    lines = [f"## {hit.title}{heading}", f"{hit.file_path} (similarity: {hit.similarity:.3f}, by {hit.matched})"]
+    found = f"similarity: {hit.similarity:.3f}"
+    if hit.matched is MatchKind.WORDS:
+        found = f"words: {hit.coverage:.0%}"
+    lines = [f"## {hit.title}{heading}", f"{hit.file_path} ({found})"]
     lines += [f"Tags: {', '.join(hit.tags)}"] if hit.tags else []
     lines += [hit.url] if hit.url else []
     return "\n".join([*lines, "", hit.content or "(the text is not kept)"])

@@ -185,7 +185,7 @@ async def _search(
 def _build_hit(hit: SearchHit, collection: str) -> DocumentHit:
     return DocumentHit(
         title=hit.title or UNTITLED,
-        heading=hit.heading,
+        heading=_shorten_heading(hit.heading, hit.title),
         content=hit.text,
         file_path=hit.key,
         similarity=round(hit.similarity, 3),
@@ -197,6 +197,11 @@ def _build_hit(hit: SearchHit, collection: str) -> DocumentHit:
         uri=build_uri(hit.document),
         updated_at=hit.updated_at,
     )
+
+
+def _shorten_heading(heading: str, title: str) -> str:
+    """Return the headings above a passage without the document's own title."""
+    return "" if heading == title else heading.removeprefix(f"{title} > ")
 
 
 async def _build_list(context: Context, page: StoredDocumentPage) -> DocumentList:

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from modules.kit import Context, ToolError
-from modules.kit.front_matter import read_front_matter
+from modules.kit.front_matter import find_first_heading, read_front_matter
 
 MAX_ITEMS = 5_000
 """Documents of one source."""
@@ -111,7 +111,8 @@ class GitHubSource(_Place):
                 raise ToolError("binary, or too large to be read")
             text, url = text + page.get("text", ""), page.get("url", url)
         front = read_front_matter(text)
-        return SourceText(text, front.title or posixpath.basename(item.address), front.tags, url)
+        title = front.title or find_first_heading(front.rest) or posixpath.basename(item.address)
+        return SourceText(text, title, front.tags, url)
 
 
 class NotionSource(_Place):

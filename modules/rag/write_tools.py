@@ -16,7 +16,7 @@ from modules.kit import (
     tool,
 )
 from modules.kit.collections import MAX_TAGS, MAX_TITLE_LENGTH
-from modules.kit.front_matter import read_front_matter
+from modules.kit.front_matter import find_first_heading, read_front_matter
 from modules.kit.parameters import OptionalParameter
 from modules.rag.collection_names import find_collection, find_readable
 from modules.rag.models import (
@@ -63,7 +63,7 @@ async def index_doc(
     front = read_front_matter(text)
     document = NewDocument(
         key=file_path,
-        title=front.title if title is None else title,
+        title=(front.title or find_first_heading(front.rest)) if title is None else title,
         text=text,
         tags=front.tags if tags is None else tags,
         url=url or "",

@@ -224,6 +224,7 @@ def test_the_patterns_in_sql_are_these_and_see_bounded_text() -> None:
         if re.search(r"!?~\*? *'|SIMILAR TO|regexp_", line)
     }
     assert {file for file, _ in found} <= {
+        "core/search_schema/tables.py",  # names of modules, in a constraint
         "server/postgres/backup.py",  # names of schemas of the operator's own database
         *(f"alembic/versions/{name}.py" for name in WITH_PATTERNS),
     }

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from modules.kit.front_matter import FrontMatter, read_front_matter
+from modules.kit.front_matter import FrontMatter, find_first_heading, read_front_matter
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,20 @@ def test_time_is_linear(piece: str) -> None:
     read_front_matter(f"---\ntags: [{piece * 30_000}]\n---\n")
     read_front_matter("---\n" + piece * 1_000_000)
     assert time.thread_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# Guide\n\ntext", "Guide"),
+        ("\n \r\n#  A  b \nx", "A b"),
+        ("text\n# Guide", ""),
+        ("## Guide", ""),
+        ("#Guide", ""),
+        ("", ""),
+        ("\n" * 100_000, ""),
+        ("# " + "x" * 2_000_000, "x" * 500),
+    ],
+)
+def test_the_first_heading(text: str, title: str) -> None:
+    assert find_first_heading(text) == title
