@@ -83,7 +83,8 @@ async def test_the_function_that_looks_through_all_rows_belongs_to_a_role_that_r
             "SELECT proowner::regrole::text FROM pg_proc WHERE oid = to_regproc('search.find_candidates')"
         )
         readable = await admin.fetch(
-            """SELECT c.oid::regclass::text AS relation, has_table_privilege($1, c.oid, 'INSERT, UPDATE, DELETE') AS writes
+            """SELECT c.oid::regclass::text AS relation,
+                has_table_privilege($1, c.oid, 'INSERT, UPDATE, DELETE') AS writes
             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND c.relkind IN ('r', 'p')
             AND has_any_column_privilege($1, c.oid, 'SELECT') ORDER BY 1""",
