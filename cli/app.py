@@ -49,6 +49,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "audit": ("audit",),
     "tool": ("tool",),
     "call": ("call", "schema"),
+    "importing": ("import",),
     "job": ("job",),
     "schedule": ("schedule",),
     "figures": ("figures",),

@@ -67,9 +67,9 @@ class ToolRouteApplication:
         """Serve one HTTP request (ASGI 3)."""
         if scope["method"] not in (self._route.method, "OPTIONS"):
             allow = (b"allow", f"{self._route.method}, OPTIONS".encode())
-            await _send(send, 405, {"error": f"Send {self._route.method}"}, headers=[allow])
+            await send_json(send, 405, {"error": f"Send {self._route.method}"}, headers=[allow])
             return
-        answer, taken = _CollectedAnswer(), False
+        answer, taken = CollectedAnswer(), False
 
         async def receive_call() -> dict[str, Any]:
             """Read the request when /mcp reads its body: by then the caller is known."""
@@ -77,11 +77,11 @@ class ToolRouteApplication:
             if taken:
                 return await receive()
             taken = True
-            body = self._build_call(await self._read_params(scope, receive))
+            body = build_call(self._route.module, self._route.tool, await self._read_params(scope, receive))
             return {"type": "http.request", "body": body, "more_body": False}
 
-        await self._endpoint(_build_scope(scope), receive_call, answer.collect)
-        await _send_translated(send, answer)
+        await self._endpoint(build_call_scope(scope), receive_call, answer.collect)
+        await send_translated(send, answer)
 
     async def _read_params(self, scope: dict[str, Any], receive: Any) -> dict[str, Any]:
         """Read the parameters of the tool.
@@ -114,18 +114,20 @@ class ToolRouteApplication:
             params[name] = int(number)
         return params
 
-    def _build_call(self, params: Mapping[str, Any]) -> bytes:
-        arguments = {
-            "module": self._route.module,
-            "tool_name": self._route.tool,
-            "params": params,
-            "max_tokens": MAX_RESULT_TOKENS,
-        }
-        call = {"name": "call", "arguments": arguments}
-        return orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+
+def build_call(module: str, tool: str, params: Mapping[str, Any]) -> bytes:
+    """Build the message that calls a tool."""
+    arguments = {"module": module, "tool_name": tool, "params": params, "max_tokens": MAX_RESULT_TOKENS}
+    return build_meta_call("call", arguments)
 
 
-class _CollectedAnswer:
+def build_meta_call(name: str, arguments: Mapping[str, Any]) -> bytes:
+    """Build the message that calls one of the three tools."""
+    call = {"name": name, "arguments": arguments}
+    return orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+
+
+class CollectedAnswer:
     """Answer of /mcp to the call that was made of a request."""
 
     def __init__(self) -> None:
@@ -140,8 +142,12 @@ class _CollectedAnswer:
         else:
             self.body += message.get("body", b"")
 
+    def list_passed_headers(self) -> list[tuple[bytes, bytes]]:
+        """List the headers that hold for the request, too."""
+        return [one for one in self.headers if one[0] in _PASSED_HEADERS or one[0].startswith(_CORS)]
 
-def _build_scope(scope: dict[str, Any]) -> dict[str, Any]:
+
+def build_call_scope(scope: dict[str, Any]) -> dict[str, Any]:
     """Build the scope of the call. What the server remembers of a head belongs to /mcp alone."""
     headers = [(name, value) for name, value in scope["headers"] if name in _KEPT_HEADERS]
     headers += [_JSON, (b"accept", b"application/json"), (b"mcp-protocol-version", _REVISION)]
@@ -151,20 +157,27 @@ def _build_scope(scope: dict[str, Any]) -> dict[str, Any]:
     return {**scope, **path, "method": method, "headers": headers, "extensions": extensions}
 
 
-async def _send_translated(send: Any, answer: _CollectedAnswer) -> None:
+async def send_translated(send: Any, answer: CollectedAnswer) -> None:
     """Send the answer of /mcp as an HTTP API does: what the tool returned, or its error with a status."""
-    headers = [one for one in answer.headers if one[0] in _PASSED_HEADERS or one[0].startswith(_CORS)]
+    headers = answer.list_passed_headers()
     message: Any = orjson.loads(answer.body) if answer.body else {}
     result: Any = message.get("result")
     if result is None:
         error: Any = message.get("error")
         text: Any = cast("dict[str, Any]", error)["message"] if isinstance(error, dict) else error
-        await _send(send, 400 if answer.status == 200 else answer.status, {"error": text}, headers=headers)
+        await send_json(send, 400 if answer.status == 200 else answer.status, {"error": text}, headers=headers)
     elif not result.get("isError"):
-        await _send(send, 200, result["structuredContent"], headers=headers)
+        await send_json(send, 200, result["structuredContent"], headers=headers)
     else:
         text = "".join(block.get("text", "") for block in result["content"])
-        await _send(send, _choose_status(result, text), {"error": text}, headers=headers)
+        await send_json(send, _choose_status(result, text), _describe_error(result, text), headers=headers)
+
+
+def _describe_error(result: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Describe a tool's error: its text, and its code where it has one."""
+    described: Any = result.get("structuredContent") or {"error": {}}
+    error: dict[str, Any] = described["error"]
+    return {"error": error.get("message", text)} | ({"code": error["code"]} if "code" in error else {})
 
 
 def _choose_status(result: Mapping[str, Any], text: str) -> int:
@@ -174,7 +187,8 @@ def _choose_status(result: Mapping[str, Any], text: str) -> int:
     return _STATUS_OF_CODE.get(str(described["error"].get("code", "")), 422)
 
 
-async def _send(send: Any, status: int, content: object, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+async def send_json(send: Any, status: int, content: object, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    """Send an answer as JSON."""
     body = b"" if status == 204 else orjson.dumps(content)
     fields = [_JSON, (b"content-length", b"%d" % len(body)), *(headers or [])]
     await send({"type": "http.response.start", "status": status, "headers": fields})

@@ -76,6 +76,7 @@ from gateway.tasks.task_extension import TaskExtension
 from gateway.tasks.task_news import CoreTaskNews
 from gateway.tool_routes import build_tool_routes
 from gateway.tool_runner import ToolRunner
+from gateway.uploads.upload_route import build_upload_route
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
 from jobs.events import JobEvents
@@ -327,6 +328,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
             **dict.fromkeys(METADATA_PATHS, metadata),
             **build_health_routes(health),
             **build_tool_routes(endpoint),
+            **build_upload_route(endpoint, authenticate),
             "/healthcheck": build_search_health_route(health, dependencies.search.embedders.describe),
         },
         {f"{RESOURCE_PATH}/": endpoint, f"{METADATA_ROOT}{RESOURCE_PATH}/": metadata},

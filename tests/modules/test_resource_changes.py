@@ -28,6 +28,7 @@ LISTS = {
     "observations": [{"entityName": "Ada", "contents": ["x"]}],
     "deletions": [{"entityName": "Ada", "observations": ["x"]}],
     "entityNames": ["Ada"],
+    "jsonl": '{"type":"entity","name":"Ada","entityType":"person","observations":[]}',
 }
 
 

@@ -97,6 +97,16 @@ async def test_what_is_gone_is_removed(desk: Desk) -> None:
     assert [path for path in await desk.paths() if home.name in path] == [f"mona/{home.name}/a.md"]
 
 
+async def test_what_a_truncated_list_has_not_stays(desk: Desk) -> None:
+    home = make_repository(desk, {"a.md": b"one", "b.md": b"two"})
+    source_id = await desk.add(home)
+    await desk.sync(source_id)
+    home.is_huge = True
+    report = await desk.sync(source_id)
+    assert (report["is_complete"], report["removed"], report["unchanged"]) == (False, 0, 1)
+    assert len([path for path in await desk.paths() if home.name in path]) == 2
+
+
 async def test_what_cannot_be_read_is_told(desk: Desk) -> None:
     home = make_repository(
         desk, {"a.md": b"good", "binary.md": b"\x89PNG\r\n\x1a\n\x00\x00\xff\xd8\x81", "empty.md": b""}

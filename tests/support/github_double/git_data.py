@@ -133,7 +133,9 @@ def _tree(call: Call, content: Tree, *, recursive: bool) -> Any:
         kind = "commit" if isinstance(blob, Submodule) else "blob"
         entries.append({"path": path, "mode": MODES[type(blob)], "type": kind, "sha": blob_sha(blob)})
     shown = [entry for entry in sorted(entries, key=lambda one: one["path"]) if recursive or "/" not in entry["path"]]
-    return call.fill("git-tree", {"sha": tree_sha(content), "truncated": False, "tree": shown})
+    is_huge = call.repository().is_huge
+    shown = shown[:-1] if is_huge else shown
+    return call.fill("git-tree", {"sha": tree_sha(content), "truncated": is_huge, "tree": shown})
 
 
 def _folders(content: Tree) -> set[str]:

@@ -150,6 +150,8 @@ class Repository:
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
     trees: dict[str, Mapping[str, Blob]] = field(default_factory=dict[str, Mapping[str, Blob]])
     """Those that were made alone, for a commit to come."""
+    is_huge: bool = False
+    """Whether its trees are shown without their end."""
     parts: RepositoryParts = field(default_factory=RepositoryParts)
 
     @property

@@ -1,0 +1,6 @@
+from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import ParseError as ParseError
+
+def fromstring(
+    text: bytes, forbid_dtd: bool = ..., forbid_entities: bool = ..., forbid_external: bool = ...
+) -> Element: ...
