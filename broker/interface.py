@@ -189,6 +189,23 @@ class NoCredential:
     retry_after: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TenantKeyLease:
+    """A tenant's own key of a vendor: kept in memory only, and for at most `expires_in` seconds. `origins` are the only
+    ones that it may be sent to."""
+
+    key: Secret
+    expires_in: float
+    origins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoTenantKey:
+    """The tenant has no key of this kind, or the vault cannot read it."""
+
+    reason: Literal["missing", "unreadable"]
+
+
 class Verifier(Protocol):
     """Tells whom a credential speaks for."""
 
@@ -281,7 +298,23 @@ class AccountBroker(Protocol):
         ...
 
 
-class Broker(Verifier, AccountBroker, MandateBroker, Protocol):
+class TenantKeyBroker(Protocol):
+    """Keys of vendors that a tenant has for all of its people."""
+
+    async def lease_tenant_key(
+        self, subject: Secret | MandateReference, kind: str
+    ) -> TenantKeyLease | NoTenantKey | CredentialRefusal:
+        """Hand out the key of a kind, such as ``voyage``, of the tenant that `subject` is of: an active person's own
+        credential that may read by MCP, or where a worker asks, a mandate. A kind that nobody knows is missing.
+
+        Raises:
+            BrokerUnreachable: no connection to the broker could be made.
+            core.errors.Unavailable: the broker, its database or a key cannot be reached.
+        """
+        ...
+
+
+class Broker(Verifier, AccountBroker, TenantKeyBroker, MandateBroker, Protocol):
     """The trust zone's services to the data plane."""
 
 

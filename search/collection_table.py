@@ -187,7 +187,7 @@ def _read_state(row: Row) -> CollectionState:
 _COLUMNS = f"""c.id, c.name, c.owner, r.name AS role, c.model, c.documents, c.chunks, {build_writable("c")} AS can_write
     FROM search.collections c LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id"""
 _LIST = f"""SELECT {_COLUMNS} WHERE c.tenant_id = $1 AND c.module = $3
-    ORDER BY c.user_id IS DISTINCT FROM $2, c.name, c.id LIMIT 1000"""  # noqa: S608 put together from constants, as below
+    ORDER BY c.user_id IS DISTINCT FROM $2, c.name, c.owner, r.name, c.id LIMIT 1000"""  # noqa: S608 put together from constants, as below
 _FIND = f"""SELECT {_COLUMNS} WHERE c.tenant_id = $1 AND c.module = $3 AND c.name = $4 AND c.owner = $5
     AND coalesce(r.name, '') = $6 AND (c.user_id IS NULL OR c.user_id = $2)"""
 _STATE = f"""c.id, c.model, c.dimensions, c.generation, c.next_model, c.next_generation, c.documents, c.chunks,

@@ -175,6 +175,7 @@ _COUNT_PREFIX = """SELECT coalesce(sum(t.chunks), 0)::int
 _FIND = """SELECT collection_id, document_id, place, distance, coverage
     FROM search.find_candidates($3, $4, $5, $6::text::real[], $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
     WHERE $1::uuid IS NOT NULL AND $2::uuid IS NOT NULL"""
+# The collections are named beside the join, too: so PostgreSQL opens the partitions that hold them, and no others.
 _READ = """SELECT d.id, d.collection_id, n.place, d.key, d.title, c.heading, d.tags, d.metadata, d.url, d.updated_at,
         substr(d.text, c.start + 1, c.length) AS passage
     FROM unnest($3::uuid[], $4::uuid[], $5::int[]) AS n(collection_id, document_id, place)
@@ -182,4 +183,4 @@ _READ = """SELECT d.id, d.collection_id, n.place, d.key, d.title, c.heading, d.t
     JOIN search.documents d ON d.tenant_id = $1 AND d.collection_id = n.collection_id AND d.id = n.document_id
     JOIN search.chunks c ON c.tenant_id = $1 AND c.collection_id = n.collection_id AND c.document_id = n.document_id
         AND c.generation = o.generation AND c.place = n.place
-    WHERE $2::uuid IS NOT NULL"""
+    WHERE $2::uuid IS NOT NULL AND d.collection_id = ANY ($3) AND c.collection_id = ANY ($3)"""

@@ -38,6 +38,7 @@ from server.role_database import GATEWAY_ROLE, open_role_database
 from server.tool_translations import load_translations
 from server.wiring.broker import open_broker_runtime
 from server.wiring.gateway import open_vendor_sessions
+from server.wiring.search import open_search_engine
 
 CLIENT_NAME = "mcpist call"
 
@@ -110,6 +111,7 @@ async def open_local_caller(
         open_broker_runtime(deployment, settings, build_module_manifests(catalogue), only_for=subject) as zone,
         open_vendor_sessions(settings) as sessions,
         open_module_lifespans(catalogue.modules),
+        open_search_engine(settings, database) as search,
         _open_audit_writer(database, passes) as audit,
     ):
         verdict = await zone.broker.verify(subject.secret)
@@ -135,6 +137,7 @@ async def open_local_caller(
             _NoObserver(),
             NoopTracer(),
             _charge_nothing,
+            search=search.engine,
         )
         yield LocalCaller(result[0], sieve, runner, vendors, subject.secret, settings.call_timeout, catalogue)
 

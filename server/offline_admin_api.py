@@ -46,6 +46,7 @@ CONNECT_PATHS = (
     "/connect-sessions",
     "/services/",
     "/audit-stream",
+    "/tenant-keys",
 )
 """Prefixes of the routes of connecting that the control plane has not itself; the others are identity's."""
 

@@ -9,6 +9,7 @@ from broker.api import (
     providers,
     service_credentials,
     service_oauth_clients,
+    tenant_keys,
 )
 from broker.connect.connect_services import ConnectServices
 from core.api.app import ApiSection
@@ -24,10 +25,12 @@ ROUTERS = tuple(
         connections,
         connect_sessions,
         audit_streams,
+        tenant_keys,
     )
 )
 
 
 def build_connect_section(parts: ConnectServices) -> ApiSection:
-    """Providers, OAuth clients at vendors, credentials and how they stand, connect sessions, the stream of the log."""
+    """Providers, OAuth clients at vendors, credentials and how they stand, connect sessions, the stream of the log,
+    tenant keys."""
     return ApiSection(ROUTERS, {"connect": parts})

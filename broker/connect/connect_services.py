@@ -19,6 +19,7 @@ from broker.providers.catalogue import ProviderRegistry
 from broker.providers.custom import CustomProviders
 from broker.providers.discovery import MetadataDiscovery
 from broker.providers.views import ProviderViews
+from broker.tenant_keys.key_store import TenantKeyStore
 from broker.vault.credential_store import CredentialStore
 from core.concurrency.rate_limits import CallerLimits
 from core.db import Database
@@ -49,3 +50,4 @@ class ConnectServices:
     connect_sessions: ConnectSessionStore
     connection_health: ConnectionHealth
     audit_streams: AuditStreams
+    tenant_keys: TenantKeyStore

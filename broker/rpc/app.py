@@ -1,5 +1,5 @@
-"""The broker's side of the wire. For gateways it has five paths, and no way to ask about anyone who is absent; for
-workers two, which ask about those who have given a mandate."""
+"""The broker's side of the wire. For gateways it has seven paths, and no way to ask about anyone who is absent; for
+workers three, which ask about those who have given a mandate."""
 
 import asyncio
 import logging
@@ -18,9 +18,11 @@ from broker.rpc.codec import (
     EXCHANGE,
     MOST_REQUEST,
     STATUS,
+    TENANT_KEY,
     VERIFY,
     VERIFY_AGAIN,
     WORKER_EXCHANGE,
+    WORKER_TENANT_KEY,
     WORKER_VERIFY,
     MalformedMessage,
     decode_lease_request,
@@ -42,6 +44,11 @@ from broker.rpc.service_token import (
     InvalidServiceToken,
     ServiceTokenVerifier,
     compute_answer_mark,
+)
+from broker.rpc.tenant_key_messages import (
+    decode_tenant_key_request,
+    decode_worker_tenant_key_request,
+    encode_tenant_key_result,
 )
 from core.concurrency.rate_limits import CallerLimits
 from core.errors import LimitReached, Unavailable
@@ -184,6 +191,9 @@ class BrokerApp(RpcApp):
         async def lease(body: bytes) -> bytes:
             return encode_result(await broker.lease(decode_lease_request(body)))
 
+        async def lease_tenant_key(body: bytes) -> bytes:
+            return encode_tenant_key_result(await broker.lease_tenant_key(*decode_tenant_key_request(body)))
+
         async def create_mandate(body: bytes) -> bytes:
             return encode_result(await broker.create_mandate(decode_mandate_request(body)))
 
@@ -196,6 +206,7 @@ class BrokerApp(RpcApp):
             VERIFY_AGAIN: verify_again,
             STATUS: get_connections,
             EXCHANGE: lease,
+            TENANT_KEY: lease_tenant_key,
             CREATE_MANDATE: create_mandate,
             END_MANDATE: end_mandate,
         }
@@ -213,7 +224,10 @@ class WorkerBrokerApp(RpcApp):
         async def lease(body: bytes) -> bytes:
             return encode_result(await broker.lease(decode_worker_lease_request(body)))
 
-        handlers = {WORKER_VERIFY: verify_mandate, WORKER_EXCHANGE: lease}
+        async def lease_tenant_key(body: bytes) -> bytes:
+            return encode_tenant_key_result(await broker.lease_tenant_key(*decode_worker_tenant_key_request(body)))
+
+        handlers = {WORKER_VERIFY: verify_mandate, WORKER_EXCHANGE: lease, WORKER_TENANT_KEY: lease_tenant_key}
         super().__init__(handlers, tokens, tracer=tracer)
 
 

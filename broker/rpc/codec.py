@@ -18,14 +18,16 @@ STATUS = "/v1/status"
 EXCHANGE = "/v2/token-exchange"
 """Its number is raised when a lease gets a field that a gateway must not pass over: one of another version then gets no
 token at all, and the log says why."""
+TENANT_KEY = "/v1/tenant-key"
 CREATE_MANDATE = "/v1/mandates/create"
 END_MANDATE = "/v1/mandates/end"
-PATHS = (VERIFY, VERIFY_AGAIN, STATUS, EXCHANGE, CREATE_MANDATE, END_MANDATE)
+PATHS = (VERIFY, VERIFY_AGAIN, STATUS, EXCHANGE, TENANT_KEY, CREATE_MANDATE, END_MANDATE)
 """Served to gateways."""
 
 WORKER_VERIFY = "/v1/worker/verify-mandate"
 WORKER_EXCHANGE = "/v1/worker/token-exchange"
-WORKER_PATHS = (WORKER_VERIFY, WORKER_EXCHANGE)
+WORKER_TENANT_KEY = "/v1/worker/tenant-key"
+WORKER_PATHS = (WORKER_VERIFY, WORKER_EXCHANGE, WORKER_TENANT_KEY)
 """Served to workers. The number of their exchange is raised as that of the gateways' is."""
 
 MOST_REQUEST = 64 * 1024

@@ -20,6 +20,8 @@ from broker.interface import (
     MandateReference,
     MandateRequest,
     NoCredential,
+    NoTenantKey,
+    TenantKeyLease,
 )
 from broker.rpc.codec import (
     CREATE_MANDATE,
@@ -27,9 +29,11 @@ from broker.rpc.codec import (
     EXCHANGE,
     MOST_ANSWER,
     STATUS,
+    TENANT_KEY,
     VERIFY,
     VERIFY_AGAIN,
     WORKER_EXCHANGE,
+    WORKER_TENANT_KEY,
     WORKER_VERIFY,
     BrokerResult,
     MalformedMessage,
@@ -46,6 +50,11 @@ from broker.rpc.mandate_messages import (
     encode_worker_lease_request,
 )
 from broker.rpc.service_token import ANSWER_HEADER, REQUEST_HEADER, ServiceTokenSigner, compute_answer_mark
+from broker.rpc.tenant_key_messages import (
+    decode_tenant_key_result,
+    encode_tenant_key_request,
+    encode_worker_tenant_key_request,
+)
 from core.caller import Credential
 from core.config.parsers import UNIX_PREFIX
 from core.connection_state import ModuleConnection
@@ -207,6 +216,14 @@ class HttpBroker(RpcClient):
             body = encode_worker_lease_request(request.subject, request)
             return await self._call(WORKER_EXCHANGE, body, Lease, NoCredential)
         return await self._call(EXCHANGE, encode_lease_request(request.subject, request), Lease, NoCredential)
+
+    async def lease_tenant_key(
+        self, subject: Secret | MandateReference, kind: str
+    ) -> TenantKeyLease | NoTenantKey | CredentialRefusal:
+        if isinstance(subject, MandateReference):
+            body = encode_worker_tenant_key_request(subject, kind)
+            return await self.ask(WORKER_TENANT_KEY, body, decode_tenant_key_result)
+        return await self.ask(TENANT_KEY, encode_tenant_key_request(subject, kind), decode_tenant_key_result)
 
     async def create_mandate(self, request: MandateRequest) -> Mandate | CredentialRefusal:
         return await self._call(CREATE_MANDATE, encode_mandate_request(request), Mandate)

@@ -41,6 +41,7 @@ SEALED_COLUMNS = (
     SealedColumn("vault.candidates", "refresh", "refresh", version="presented_version"),
     SealedColumn("vault.connect_flows", "pkce", "pkce", version="1::bigint"),
     SealedColumn("vault.audit_streams", "secret", "secret", version="secret_version"),
+    SealedColumn("vault.tenant_keys", "secret", "secret"),
 )
 
 

@@ -48,14 +48,18 @@ class ServerResponse:
 
 
 class ServerHttp:
-    """A client of one server. Proxies of the environment count, but not for this machine. `sleep` takes seconds."""
+    """A client of one server. Proxies of the environment count, but not for this machine. `sleep` and `timeout` take
+    seconds."""
 
-    def __init__(self, server: str, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, server: str, sleep: Callable[[float], None] = time.sleep, *, timeout: float = REQUEST_TIMEOUT
+    ) -> None:
         self._sleep = sleep
+        self._timeout = timeout
         local = urlsplit(server).hostname in LOOPBACK_HOSTS
         headers = {"User-Agent": f"mcpist/{version('mcpist')}", "Accept": "application/json"}
         self._client = httpx2.Client(
-            timeout=REQUEST_TIMEOUT, headers=headers, trust_env=not (local and server.startswith("http:"))
+            timeout=timeout, headers=headers, trust_env=not (local and server.startswith("http:"))
         )
 
     def __enter__(self) -> "ServerHttp":
@@ -99,7 +103,7 @@ class ServerHttp:
         except httpx2.InvalidURL:
             raise Invalid("this is no URL; write it as https://mcp.example.com") from None
         except httpx2.HTTPError as error:
-            raise Unavailable(f"{_get_origin(url)} {_explain_error(error)}") from None
+            raise Unavailable(f"{_get_origin(url)} {_explain_error(error, self._timeout)}") from None
 
     def download(
         self,
@@ -129,7 +133,7 @@ class ServerHttp:
                     file.write(part)
                 return ServerResponse(url, 200, b"")
         except httpx2.HTTPError as error:
-            raise Unavailable(f"{_get_origin(url)} {_explain_error(error)}") from None
+            raise Unavailable(f"{_get_origin(url)} {_explain_error(error, self._timeout)}") from None
 
 
 def _get_retry_wait(response: httpx2.Response) -> int | None:
@@ -154,9 +158,9 @@ def _get_origin(url: str) -> str:
     return f"{split.scheme}://{split.netloc}"
 
 
-def _explain_error(error: BaseException) -> str:
+def _explain_error(error: BaseException, timeout: float) -> str:
     if isinstance(error, httpx2.TimeoutException):
-        return f"does not answer within {REQUEST_TIMEOUT:g} seconds"
+        return f"does not answer within {timeout:g} seconds"
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(cause):

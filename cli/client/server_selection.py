@@ -16,7 +16,9 @@ from core.errors import Invalid
 
 if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
+    from cli.client.bearer_auth import BearerAuth
     from cli.client.login_store import LoginStore
+    from cli.client.mcp_tools import McpToolCaller
     from cli.client.server_http import ServerHttp
 
 SERVER_OPTION = "--server"
@@ -25,6 +27,9 @@ LOCAL_ONLY = (
     "this command works on the machine where MCPist keeps its data, and not at a server; run it there, without "
     f"{SERVER_OPTION} and with {SERVER_VARIABLE} unset"
 )
+
+TOOL_TIMEOUT = 120.0
+"""Seconds for a call of a tool: longer than the server gives it."""
 
 _named_server: ContextVar[str | None] = ContextVar("named server", default=None)
 
@@ -110,19 +115,40 @@ def open_admin_api(settings: Settings, server: ServerSelection) -> Generator["Ad
     """Open a server's admin API. An API token of the environment comes before a stored login, at a server that was
     named."""
     from cli.client.admin_api import AdminApiClient
-    from cli.client.bearer_auth import LoginAuth, StaticTokenAuth
 
     with create_server_http(server.server) as http:
-        token = settings.token if server.is_explicit else None
-        access = LoginAuth(http, open_login_store(), server.server) if token is None else StaticTokenAuth(token)
-        yield AdminApiClient(http, server.server, access)
+        yield AdminApiClient(http, server.server, _create_auth(settings, server, http))
 
 
-def create_server_http(server: str) -> "ServerHttp":
-    """Create a client for one server."""
-    from cli.client.server_http import ServerHttp
+@contextlib.contextmanager
+def open_tool_caller(settings: Settings, server: ServerSelection, tenant: str | None) -> Generator["McpToolCaller"]:
+    """Open a way to call a server's tools, with the credential of :func:`open_admin_api`.
 
-    return ServerHttp(server)
+    Raises:
+        Invalid: another tenant than the caller's own is named.
+    """
+    from cli.client.admin_api import AdminApiClient
+    from cli.client.mcp_tools import McpToolCaller
+    from cli.client.me import check_tenant
+
+    with create_server_http(server.server, TOOL_TIMEOUT) as http:
+        access = _create_auth(settings, server, http)
+        check_tenant(AdminApiClient(http, server.server, access), tenant)
+        yield McpToolCaller(http, server.server, access)
+
+
+def create_server_http(server: str, timeout: float | None = None) -> "ServerHttp":
+    """Create a client for one server; `timeout` is in seconds."""
+    from cli.client.server_http import REQUEST_TIMEOUT, ServerHttp
+
+    return ServerHttp(server, timeout=timeout or REQUEST_TIMEOUT)
+
+
+def _create_auth(settings: Settings, server: ServerSelection, http: "ServerHttp") -> "BearerAuth":
+    from cli.client.bearer_auth import LoginAuth, StaticTokenAuth
+
+    token = settings.token if server.is_explicit else None
+    return LoginAuth(http, open_login_store(), server.server) if token is None else StaticTokenAuth(token)
 
 
 def _has_local_deployment(settings: Settings) -> bool:

@@ -47,7 +47,7 @@ def call(
     """
     arguments = read_object(params, "--params")
 
-    async def work(caller: "LocalCaller") -> Any:
+    async def work(caller: "LocalCaller", _: "Report") -> Any:
         from gateway.tool_runner import NO_SUCH_TOOL
 
         outcome = await caller.call(module, tool, arguments)
@@ -72,7 +72,7 @@ def schema(
     Without a module it lists them all; with one, its tools and their parameters.
     """
 
-    async def work(caller: "LocalCaller") -> Any:
+    async def work(caller: "LocalCaller", _: "Report") -> Any:
         result_document = await caller.get_schema({} if module is None else {"module": module})
         text: str = result_document["content"][0]["text"]
         if result_document["isError"]:
@@ -83,7 +83,7 @@ def schema(
     print_result(as_json, result, lambda: print_line(format_json(result)))
 
 
-def run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | None, slug: str | None) -> Any:
+def run_as_user(work: "Callable[[LocalCaller, Report], Awaitable[Any]]", email: str | None, slug: str | None) -> Any:
     """Run `work` with a user as whom tools can be called, on this machine's data folder.
 
     Raises:
@@ -99,6 +99,6 @@ def run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | No
             tenant = await resolve_tenant(context, slug)
             user = await resolve_user(context, tenant, email)
             async with open_local_caller(context, settings, tenant.id, user.id) as caller:
-                return await work(caller)
+                return await work(caller, report)
 
     return run_local(run)

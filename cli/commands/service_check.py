@@ -10,6 +10,7 @@ from cli.options import JsonOption, ModuleName, TenantOption
 from cli.output import print_result, print_table
 
 if TYPE_CHECKING:
+    from cli.progress import Report
     from server.local_call import LocalCaller
     from server.service_check import CheckedTool
 
@@ -30,7 +31,7 @@ def check(
     answers. The calls count and are recorded as any others. Exit code 1 if an answer did not fit or was refused.
     """
 
-    async def work(caller: "LocalCaller") -> "list[CheckedTool]":
+    async def work(caller: "LocalCaller", _: "Report") -> "list[CheckedTool]":
         from core.errors import NotFound
         from server.service_check import ServiceCheck
 

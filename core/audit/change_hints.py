@@ -35,6 +35,7 @@ RESOURCES: Mapping[str, str] = {
     "credential": "connections",
     "account": "connections",
     "connect": "connections",
+    "tenant_key": "tenant-keys",
     "oauth_client": "oauth-clients",
     "provider": "providers",
     "sign_in": "sessions",

@@ -96,6 +96,8 @@ class AuditEventKind(StrEnum):
     CONNECT_CANCELLED = "connect.cancelled"
     CONNECT_REFUSED = "connect.refused"
     """A browser brought an answer that belongs to no flow of its own: the signal of an attack, or of a late click."""
+    TENANT_KEY_SET = "tenant_key.set"
+    TENANT_KEY_REMOVED = "tenant_key.removed"
     OAUTH_CLIENT_SET = "oauth_client.set"
     OAUTH_CLIENT_REMOVED = "oauth_client.removed"
     PROVIDER_SET = "provider.set"

@@ -390,6 +390,13 @@ class Settings:
         "operator can store less (`mcpist audit retention`).",
         0,
     )
+    search_quota_mb: int = declare_setting(
+        "MCPIST_SEARCH_QUOTA_MB",
+        values.make_integer_parser(1, 1_000_000),
+        "a whole number from 1 to 1000000",
+        "Mebibytes that the documents and memos of one tenant may take, with their vectors and words.",
+        1024,
+    )
     metrics_host: str = declare_setting(
         "MCPIST_METRICS_HOST",
         values.parse_host,

@@ -166,7 +166,8 @@ BEGIN
             FROM unnest(queries, weights) AS r(query, weight) CROSS JOIN LATERAL (
                 SELECT c.collection_id, c.document_id, c.place FROM search.chunks c
                 WHERE c.tokens @@ r.query AND c.tenant_id = t AND c.collection_id = ANY (collections)
-                AND CASE WHEN is_filtered THEN c.document_id IN (SELECT unnest(documents)) ELSE true END LIMIT most_worded) f
+                AND CASE WHEN is_filtered THEN c.document_id IN (SELECT unnest(documents)) ELSE true END
+                LIMIT most_worded) f
             GROUP BY 1, 2, 3 ORDER BY sum(r.weight) DESC, 2, 3 LIMIT p_most) w;
     RETURN QUERY EXECUTE format($q$
         WITH words AS MATERIALIZED (

@@ -93,6 +93,7 @@ async def get_file_contents(
     repo: Repo,
     path: Annotated[Path, Field(description="File or folder")] = "",
     ref: Annotated[OptionalParameter[Ref], Field(description="Branch, tag or SHA")] = None,
+    with_url: Annotated[bool, Field(description="Also the address of its page")] = False,
     cursor: CursorText = None,
 ) -> Contents:
     """A text file, or what is in a folder."""
@@ -103,6 +104,8 @@ async def get_file_contents(
     if isinstance(raw, list):
         return await _build_folder_page(answer, path, cast("list[Any]", raw), position.offset)
     head = _read_head(answer, raw)
+    if not with_url:
+        head = head.model_copy(update={"url": ""})
     if head.type != "file":
         return Contents(**_get_fields(head))
     check_version(position, "the file", head.sha)

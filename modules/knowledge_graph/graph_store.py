@@ -4,8 +4,10 @@ statement, which sees all that was committed before the lock was granted."""
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import LiteralString
 
 from modules.kit import Store, ToolError
+from modules.kit.turns import count_work
 from modules.knowledge_graph.entity_names import build_unknown_entities_error
 from modules.knowledge_graph.models import EntityAdditions, Relation, SavedEntity
 from modules.knowledge_graph.search_text import fold_texts
@@ -18,7 +20,7 @@ INSERT INTO modules.kg_graphs (tenant_id, user_id) VALUES ($1, $2)
 ON CONFLICT (tenant_id, user_id) DO UPDATE SET tenant_id = excluded.tenant_id
 """
 
-SAVE_ENTITIES = """
+_SAVE: LiteralString = """
 WITH sent AS (
     SELECT * FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS s (name, type, folded, nth)
 ), known AS (
@@ -42,9 +44,23 @@ WITH sent AS (
     WHERE tenant_id = $1 AND user_id = $2
     RETURNING entities, observations
 )
+"""
+_TELL_EACH: LiteralString = """
 SELECT s.name, s.type, s.name NOT IN (SELECT name FROM known) AS created,
     (SELECT count(*) FROM added a WHERE a.entity = s.name) AS added, c.entities, c.observations
 FROM sent s CROSS JOIN counted c ORDER BY s.nth
+"""
+# Of many entities, of which no row is told: a count for each of them would take quadratic time.
+_TELL_COUNTS: LiteralString = """
+SELECT (SELECT count(*) FROM sent WHERE name NOT IN (SELECT name FROM known)) AS created,
+    (SELECT count(*) FROM known) AS updated, (SELECT count(*) FROM added) AS added, entities, observations
+FROM counted
+"""
+SAVE_ENTITIES: LiteralString = _SAVE + _TELL_EACH
+IMPORT_ENTITIES: LiteralString = _SAVE + _TELL_COUNTS
+
+KNOWN_NAMES = """
+SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name = ANY ($3::text[])
 """
 
 ADD_OBSERVATIONS = """
@@ -151,6 +167,15 @@ class NoteColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportCounts:
+    """Numbers of entities that were created and that existed, and of new observations."""
+
+    created: int
+    updated: int
+    observations: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeletedCounts:
     """Numbers of deleted entities, relations and observations."""
 
@@ -163,7 +188,7 @@ def build_columns(notes: EntityNotes) -> NoteColumns:
     """Return `notes` as the statements take them.
 
     It normalises every text, up to 40 ms for as many as one call may bring, so it is called before the transaction
-    begins: no other call waits for the lock meanwhile.
+    begins: no other call waits for the lock meanwhile. What brings more calls it in turns.
     """
     pairs = [(entity, text) for entity, texts in notes.items() for text in texts]
     return NoteColumns(
@@ -171,7 +196,7 @@ def build_columns(notes: EntityNotes) -> NoteColumns:
         [entity for entity, _ in pairs],
         [text for _, text in pairs],
         [hashlib.blake2b(text.encode(), digest_size=16).digest() for _, text in pairs],
-        [fold_texts(text) for _, text in pairs],
+        [_fold_note(text) for _, text in pairs],
     )
 
 
@@ -197,6 +222,26 @@ async def save_entities(
         SavedEntity(name=row["name"], entityType=row["type"], created=row["created"], observationsAdded=row["added"])
         for row in rows
     ]
+
+
+async def import_entities(
+    store: Store, limits: GraphSettings, types: Mapping[str, str], folded: Sequence[str], notes: NoteColumns
+) -> ImportCounts:
+    """Do what :func:`save_entities` does for any number of entities, whose searchable forms are `folded`.
+
+    Raises: ToolError if the graph would be too large.
+    """
+    await lock_graph(store)
+    row = await store.fetchrow(IMPORT_ENTITIES, list(types), list(types.values()), folded, *notes.values)
+    assert row is not None
+    _refuse_too_many("entities", row["entities"], limits.max_entities)
+    _refuse_too_many("observations", row["observations"], limits.max_observations)
+    return ImportCounts(row["created"], row["updated"], row["added"])
+
+
+async def find_known_names(store: Store, names: Sequence[str]) -> frozenset[str]:
+    """Find which of `names` are entities."""
+    return frozenset(row["name"] for row in await store.fetch(KNOWN_NAMES, names))
 
 
 async def add_observations(store: Store, limits: GraphSettings, notes: NoteColumns) -> list[EntityAdditions]:
@@ -245,6 +290,11 @@ async def delete_relations(store: Store, relations: Iterable[Relation]) -> Delet
     """Delete exactly these relations."""
     await lock_graph(store)
     return DeletedCounts(relations=await store.fetchval(DELETE_RELATIONS, *_split_relations(relations)))
+
+
+def _fold_note(text: str) -> str:
+    count_work(len(text))
+    return fold_texts(text)
 
 
 def _split_relations(relations: Iterable[Relation]) -> tuple[list[str], list[str], list[str]]:

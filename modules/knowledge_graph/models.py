@@ -99,6 +99,53 @@ class DeleteResult(_Output):
     relations: int = 0
 
 
+class RefusedLine(_Output):
+    """A line that was not imported, or one of its observations (both counted from 1), and why."""
+
+    line: int
+    observation: Annotated[int | None, Field(exclude_if=lambda value: value is None)] = None
+    reason: str
+
+
+class ImportReport(_Output):
+    """What an import changed. `refusedCount` counts all that was refused, `refused` has the first of it."""
+
+    message: str
+    entitiesCreated: int  # noqa: N815
+    entitiesUpdated: int  # noqa: N815
+    observationsAdded: int  # noqa: N815
+    relationsCreated: int  # noqa: N815
+    relationsExisting: int  # noqa: N815
+    refusedCount: int  # noqa: N815
+    refused: list[RefusedLine]
+
+
+class ExportedPart(_Output):
+    """A part of the file: all parts, one after the other, are the file. A part ends within a line only where the line
+    is longer than a part."""
+
+    message: str
+    jsonl: str
+    nextCursor: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None  # noqa: N815
+
+
+class DuplicatePair(_Output):
+    """Two entities that may be the same; `score` is above 0.5 and at most 1."""
+
+    first: str
+    second: str
+    score: float
+    reasons: list[str]
+
+
+class DuplicateReport(_Output):
+    """Pairs, the most likely first; `total` counts all that were found."""
+
+    message: str
+    total: int
+    pairs: list[DuplicatePair]
+
+
 class FoundEntity(_Output):
     """An entity with its observations, oldest first; `continued` if earlier ones were on the page before."""
 

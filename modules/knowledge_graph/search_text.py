@@ -26,7 +26,7 @@ def build_needles(text: str) -> tuple[str, str | None]:
     """Build the forms of a query, of which a match contains at least one: without case and width; and also without the
     spelling variants of katakana (a long mark at the end of a word, ヴァ for バ), None where that is the same."""
     light = _normalize(text)
-    plainest = _simplify_katakana(light)
+    plainest = simplify_katakana(light)
     return light, plainest if plainest != light else None
 
 
@@ -35,5 +35,6 @@ def _normalize(text: str) -> str:
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", caseless)).strip()
 
 
-def _simplify_katakana(light: str) -> str:
+def simplify_katakana(light: str) -> str:
+    """Simplify the spelling of katakana in the first of :func:`build_needles`."""
     return _V_SOUND.sub(lambda match: _V_SOUNDS[match[0]], _LONG_MARK.sub(r"\1", light))

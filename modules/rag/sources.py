@@ -104,7 +104,7 @@ class GitHubSource(_Place):
 
     async def read_item(self, context: Context, item: SourceItem) -> SourceText:
         owner, _, repo = self.repository.partition("/")
-        asked = {"owner": owner, "repo": repo, "path": item.address, "ref": self.ref}
+        asked = {"owner": owner, "repo": repo, "path": item.address, "ref": self.ref, "with_url": True}
         text, url = "", ""
         async for page in _read_pages(context, FILE_CONTENTS, asked):
             if page.get("binary") or page.get("too_large"):

@@ -22,6 +22,7 @@ from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
 from core.errors import Invalid, MCPistError, Unavailable
 from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, is_compatible, list_revisions
+from core.search_schema import PGVECTOR_QUERY, has_search_schema, is_pgvector_usable
 from gateway.catalogue import load_installed_modules
 from server.data_folder import attach_database
 from server.deployment import Deployment
@@ -182,6 +183,7 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
         yield schema
         if schema.state == "error":
             return
+        yield await _check_search(connection)
     finally:
         await connection.close()
     for role in LOGIN_ROLES:
@@ -300,6 +302,26 @@ def _check_schema(current: str | None, *, is_served: bool) -> Finding:
             current=current,
         ),
     )
+
+
+async def _check_search(connection: Any) -> Finding:
+    """Report where documents cannot be searched, for want of pgvector or of the tables that need it."""
+    version: str | None = await connection.fetchval(PGVECTOR_QUERY)
+    if await has_search_schema(connection):
+        return Finding("search", "ok", say("pgvector {version}", "pgvector {version} を使用中", version=version or ""))
+    if is_pgvector_usable(version):
+        text = say(
+            "pgvector is there, and its tables are not yet: run `mcpist migrate`",
+            "pgvector はありますが、検索用のテーブルがまだありません。`mcpist migrate` を実行してください",
+        )
+    else:
+        text = say(
+            "documents and memos are off: the database has no pgvector 0.8 or newer. As a superuser, run "
+            "CREATE EXTENSION vector there, then `mcpist migrate`",
+            "ドキュメントとメモは使用できません。データベースに pgvector 0.8 以降がありません。スーパーユーザーで "
+            "CREATE EXTENSION vector を実行し、その後 `mcpist migrate` を実行してください",
+        )
+    return Finding("search", "warning", text)
 
 
 async def _check_role(deployment: Deployment, role: str) -> Finding:

@@ -86,7 +86,8 @@ async def restore(server: ServerAddress | str, source: Path, *, program_dir: Pat
     _check_file(source)
     tools = _find_client_programs(server, program_dir)
     version = await _read_version_of_empty(tools)
-    reader_argv = [tools.get_program_path("pg_restore"), "--file=-", str(source)]
+    # Only the owner of an extension may comment on it, which on a server of one's own is a superuser.
+    reader_argv = [tools.get_program_path("pg_restore"), "--no-comments", "--file=-", str(source)]
     writer_argv = [
         tools.get_program_path("psql"),
         *_QUIET,

@@ -25,6 +25,8 @@ from broker.local import LocalBroker
 from broker.mandates.mandate_service import MandateService
 from broker.mandates.mandates import Mandates
 from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.tenant_keys.key_kinds import TenantKeyKinds
+from broker.tenant_keys.key_leases import TenantKeyLeases
 from broker.vault.deployment_settings import DeploymentSettingsStore
 from broker.vault.envelope import KeyProvider
 from broker.vault.maintenance import run_maintenance
@@ -155,7 +157,8 @@ async def open_broker_runtime(
                 accounts=accounts,
                 mandates=mandates,
             )
-            broker = LocalBroker(with_passes, leases, mandates)
+            tenant_keys = TenantKeyLeases(active_verifier, mandates, database, vault, TenantKeyKinds())
+            broker = LocalBroker(with_passes, leases, mandates, tenant_keys)
             yield BrokerRuntime(
                 broker,
                 database,

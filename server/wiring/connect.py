@@ -30,6 +30,9 @@ from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.providers.custom import CustomProviders
 from broker.providers.discovery import MetadataDiscovery
 from broker.providers.views import ProviderViews
+from broker.tenant_keys.key_kinds import TenantKeyKinds
+from broker.tenant_keys.key_store import TenantKeyStore
+from broker.tenant_keys.key_trial import TenantKeyTrial
 from broker.vault.vault import Vault
 from core.concurrency.background import run_in_background
 from core.concurrency.rate_limits import CallerLimits
@@ -85,8 +88,9 @@ def build_connect_services(
     documents: JsonDocumentFetcher,
     *,
     clock: Callable[[], datetime],
+    key_kinds: TenantKeyKinds | None = None,
 ) -> ConnectServices:
-    """Build the parts; `database` is in the broker's role."""
+    """Build the parts; `database` is in the broker's role. For tests: other `key_kinds` of tenant keys."""
     book, rows = ProviderRegistry(load_builtin_providers()), AccountWriter(vault)
     ends = build_disconnect_services(database, vault, http, clock=clock)
     clients, credentials, disconnecting = ends.clients, ends.credentials, ends.disconnect_service
@@ -144,4 +148,5 @@ def build_connect_services(
         connect_sessions=ConnectSessionStore(database, services, clock=clock),
         connection_health=ConnectionHealth(book, modules),
         audit_streams=AuditStreams(database, vault, Collector(http), clock=clock),
+        tenant_keys=TenantKeyStore(database, vault, key_kinds or TenantKeyKinds(), TenantKeyTrial(http), clock=clock),
     )

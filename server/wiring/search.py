@@ -50,7 +50,7 @@ async def open_search_engine(settings: Settings, database: Database) -> AsyncGen
     await client.open()
     try:
         embedders = CallEmbedders(registry, default, keys)
-        yield SearchRuntime(SearchEngine(database, embedders), embedders)
+        yield SearchRuntime(SearchEngine(database, embedders, quota_bytes=settings.search_quota_mb << 20), embedders)
     finally:
         registry.close()
         await client.close()

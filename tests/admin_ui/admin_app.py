@@ -51,6 +51,7 @@ from broker.notifications.sender_trial import SenderTrial
 from broker.notifications.settings import NotificationSettings
 from broker.notifications.stored_senders import SenderAdministration
 from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.tenant_keys.key_kinds import TenantKeyKinds
 from broker.vault.credential_store import CredentialOwner
 from broker.vault.deployment_settings import DeploymentSettingsStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
@@ -426,7 +427,9 @@ def provider_document(name: str) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterator[AdminApp]:
+async def app_on(
+    database: ScratchDatabase, *private_hosts: str, key_kinds: TenantKeyKinds | None = None
+) -> AsyncIterator[AdminApp]:
     """The API on a database, with nobody in it."""
     clock, hosts = Clock(), AllowedAddresses.from_hosts(private_hosts)
     async with database.open("mcpist_console") as console, database.open("mcpist_broker") as broker:
@@ -466,7 +469,9 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         )
         vault = await open_vault(broker, keys, clock=clock)
         http = VendorHttpClient(hosts)
-        connect = build_connect_services(broker, vault, URL, toy_vendors(), http, documents, clock=clock)
+        connect = build_connect_services(
+            broker, vault, URL, toy_vendors(), http, documents, clock=clock, key_kinds=key_kinds
+        )
         await documents.open()
         await http.open()
         providers = ProviderAdministration(settings, (of_file,), ProviderTrial(documents, URL))

@@ -79,6 +79,7 @@ BODIES: Mapping[str, Any] = {
     "POST /deployment/notification-senders/mail/test": MAIL_SENDER,
     "POST /audit-stream/test": WEBHOOK_SENDER,
     "PUT /audit-stream": WEBHOOK_SENDER,
+    "PUT /tenant-keys/{tenant_key_kind}": {"secret": "made-up"},
     "PUT /notification-settings": {"alert": "account", "mail": False, "administrators": True},
     "PUT /notification-preferences": {"alert": "account", "mail": False},
     "PUT /deployment/notification-senders/mail": MAIL_SENDER,
@@ -143,6 +144,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "schedule_id": str(tenant.schedule_id),
         "provider_id": tenant.provider_id,
         "identity_provider_id": f"of-{tenant.slug}",
+        "tenant_key_kind": f"kind_of_{tenant.slug}",
         "module": f"module_of_{tenant.slug}",
         "tool": f"tool_of_{tenant.slug}",
         "entry": tenant.entry,
@@ -179,6 +181,7 @@ def made_up() -> dict[str, str]:
         "tool": "made_up",
         "provider_id": f"p{uuid4().hex[:20]}",
         "identity_provider_id": f"p{uuid4().hex[:20]}",
+        "tenant_key_kind": f"k{uuid4().hex[:20]}",
     }
     return {name: str(uuid4()) for name in names} | random
 
@@ -424,4 +427,5 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "PUT /deployment/notification-senders/webhook",
         "PUT /services/{module}/credential",
         "PUT /audit-stream",
+        "PUT /tenant-keys/{tenant_key_kind}",
     }

@@ -18,8 +18,13 @@ from broker.local import LocalBroker
 from broker.mandates.mandate_service import MandateService
 from broker.mandates.mandates import Mandates
 from broker.oauth_client.types import OAuthClientConfig, TokenSet
+from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.providers.schema import RefreshRules
 from broker.refresh.token_service import AccountTokenService
+from broker.tenant_keys.key_kinds import TenantKeyKind, TenantKeyKinds
+from broker.tenant_keys.key_leases import TenantKeyLeases
+from broker.tenant_keys.key_store import TenantKeyStore
+from broker.tenant_keys.key_trial import TenantKeyTrial
 from broker.vault.credential_store import CredentialOwner, CredentialStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
@@ -29,6 +34,7 @@ from core.db import Database
 from core.directory.audit_trail import Actor
 from core.directory.services import set_service
 from core.directory.users import create_user
+from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from tests.support.directory import assign_role, create_role, create_tenant, grant
 from tests.support.postgres import ScratchDatabase
@@ -44,6 +50,11 @@ TOOL_HINTS: Mapping[tuple[str, str], bool] = {
 ALL_TOOLS: Mapping[tuple[str, str], bool] = {**TOOL_HINTS, ("notes", "write"): False}
 BASE_URLS = {"github": "https://api.github.test", "notion": "https://api.notion.test"}
 MODULES = ("github", "notion", "notes")
+UNTRIED_KINDS = TenantKeyKinds(
+    TenantKeyKind(name, name.title(), (), (f"https://{name}.test",), f"https://{name}.test/keys")
+    for name in ("voyage", "openai")
+)
+"""Kinds of tenant keys of which none is tried at its vendor."""
 READ, WRITE = "list_repositories", "create_issue"
 
 
@@ -108,7 +119,14 @@ class BrokerHarness:
     @property
     def local(self) -> LocalBroker:
         """The broker in the gateway's own process."""
-        return LocalBroker(self.tokens, self.leases, self.mandate_service)
+        keys = TenantKeyLeases(self.tokens, self.mandate_service, self.trusted, self.vault, UNTRIED_KINDS)
+        return LocalBroker(self.tokens, self.leases, self.mandate_service, keys)
+
+    @property
+    def tenant_keys(self) -> TenantKeyStore:
+        """The keys of tenants."""
+        trial = TenantKeyTrial(VendorHttpClient(AllowedAddresses.from_hosts(())))
+        return TenantKeyStore(self.trusted, self.vault, UNTRIED_KINDS, trial, clock=self.clock)
 
     async def tenant(self, slug: str) -> UUID:
         """A tenant with every module switched on."""

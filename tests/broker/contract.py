@@ -17,7 +17,15 @@ from typing import Any
 
 import pytest
 
-from broker.interface import Broker, CredentialRefusal, Lease, NoCredential, RefusalReason
+from broker.interface import (
+    Broker,
+    CredentialRefusal,
+    Lease,
+    NoCredential,
+    NoTenantKey,
+    RefusalReason,
+    TenantKeyLease,
+)
 from core.caller import Credential
 from core.connection_state import ConnectionState, ModuleConnection
 from core.directory.services import set_service
@@ -541,3 +549,93 @@ def dumped(app: BrokerHarness, folder: Path) -> bytes:
     assert found is not None
     subprocess.run([found, f"--file={target}", f"--dbname={app.database.admin.url.reveal()}"], check=True, timeout=60)
     return target.read_bytes()
+
+
+# Keys of the tenant ----------------------------------------------------------------------------------------------
+
+
+async def leased_key(broker: Broker, subject: Secret, kind: str = "voyage") -> TenantKeyLease:
+    """A lease of a tenant's key, where there must be one."""
+    answer = await broker.lease_tenant_key(subject, kind)
+    assert isinstance(answer, TenantKeyLease), answer
+    return answer
+
+
+@pytest.mark.guarantee("G9")
+async def test_a_tenant_s_key_is_for_everybody_of_the_tenant(app: BrokerHarness, broker: Broker) -> None:
+    ada, eve = await an_ada(app), await an_ada(app, "globex")
+    bob = await app.person(ada.tenant_id, "bob@example.test")
+    for person in (ada, bob, eve):
+        assert await broker.lease_tenant_key(person.token, "voyage") == NoTenantKey("missing")
+    await app.tenant_keys.put(ACTOR, ada.tenant_id, "voyage", Secret("pa-of-acme"))
+    expected = TenantKeyLease(Secret("pa-of-acme"), 60.0, ("https://voyage.test",))
+    assert [await leased_key(broker, one.token) for one in (ada, bob)] == [expected] * 2
+    for subject, kind in ((eve.token, "voyage"), (ada.token, "openai"), (ada.token, "made_up"), (ada.token, "")):
+        assert await broker.lease_tenant_key(subject, kind) == NoTenantKey("missing")
+    await app.tenant_keys.put(ACTOR, eve.tenant_id, "voyage", Secret("pa-of-globex"))
+    assert (await leased_key(broker, eve.token)).key == Secret("pa-of-globex")
+    assert (await leased_key(broker, ada.token)).key == Secret("pa-of-acme")
+    await app.tenant_keys.remove(ACTOR, ada.tenant_id, "voyage")
+    assert await broker.lease_tenant_key(ada.token, "voyage") == NoTenantKey("missing")
+    assert (await leased_key(broker, eve.token)).key == Secret("pa-of-globex")
+
+
+@pytest.mark.guarantee("G10")
+async def test_who_does_not_count_gets_no_key_of_the_tenant(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    bob = await app.person(ada.tenant_id, "bob@example.test")
+    cleo = await app.person(ada.tenant_id, "cleo@example.test")
+    await app.execute("UPDATE core.users SET system_role = 'admin' WHERE id = $1", cleo.id)
+    scopes = frozenset({"admin:write"})
+    token_id, token = await app.tokens.create(ACTOR, cleo.tenant_id, cleo.id, "admin", scopes=scopes)
+    await app.tenant_keys.put(ACTOR, ada.tenant_id, "voyage", Secret("pa-of-acme"))
+    for text in ("", "nonsense", generate_token()[1].reveal()):
+        assert await broker.lease_tenant_key(Secret(text), "voyage") == CredentialRefusal(RefusalReason.UNKNOWN)
+    refused = CredentialRefusal(FORBIDDEN, cleo.tenant_id, cleo.id, token_id)
+    assert await broker.lease_tenant_key(token, "voyage") == refused
+    await app.tokens.revoke(ACTOR, ada.tenant_id, ada.token_id)
+    answer = await broker.lease_tenant_key(ada.token, "voyage")
+    assert isinstance(answer, CredentialRefusal)
+    assert answer.reason is RefusalReason.REVOKED
+    await set_status(app.console, ACTOR, ada.tenant_id, bob.email, "suspended")
+    answer = await broker.lease_tenant_key(bob.token, "voyage")
+    assert isinstance(answer, CredentialRefusal)
+    assert answer.reason is RefusalReason.USER_SUSPENDED
+    await set_tenant_status(app.console, ACTOR, ada.tenant_id, "suspended")
+    answer = await broker.lease_tenant_key(cleo.token, "voyage")
+    assert isinstance(answer, CredentialRefusal)
+    assert answer.reason is RefusalReason.TENANT_SUSPENDED
+
+
+async def test_a_tenant_s_key_opens_in_its_place_alone(app: BrokerHarness, broker: Broker) -> None:
+    """Not under another kind, another version or another tenant, whoever writes into the database."""
+    ada, eve = await an_ada(app), await an_ada(app, "globex")
+    for tenant_id in (ada.tenant_id, eve.tenant_id):
+        for kind in ("voyage", "openai"):
+            await app.tenant_keys.put(ACTOR, tenant_id, kind, Secret(f"{kind}-{tenant_id}"))
+    unreadable = NoTenantKey("unreadable")
+    moves = (
+        "SET secret = (SELECT secret FROM vault.tenant_keys o WHERE o.tenant_id = k.tenant_id AND o.kind = 'openai')",
+        "SET secret = (SELECT secret FROM vault.tenant_keys o WHERE o.tenant_id <> k.tenant_id AND o.kind = 'voyage')",
+        "SET version = version + 1",
+    )
+    for move in moves:
+        await app.execute(f"UPDATE vault.tenant_keys k {move} WHERE kind = 'voyage' AND tenant_id = $1", ada.tenant_id)
+        assert await broker.lease_tenant_key(ada.token, "voyage") == unreadable, move
+        assert (await leased_key(broker, ada.token, "openai")).key == Secret(f"openai-{ada.tenant_id}")
+        await app.tenant_keys.put(ACTOR, ada.tenant_id, "voyage", Secret("anew"))
+        assert (await leased_key(broker, ada.token)).key == Secret("anew")
+    assert (await leased_key(broker, eve.token)).key == Secret(f"voyage-{eve.tenant_id}")
+
+
+async def test_the_use_of_a_tenant_s_key_is_noted_once_a_minute(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    await app.tenant_keys.put(ACTOR, ada.tenant_id, "voyage", Secret("pa-of-acme"))
+    before = await app.generation(ada.tenant_id)
+    seen: list[object] = []
+    for _ in range(3):
+        seen.append((await app.tenant_keys.list(ada.tenant_id))[1].last_used_at)
+        await leased_key(broker, ada.token)
+    assert (seen[0], seen[1]) == (None, seen[2])
+    assert seen[1] is not None
+    assert await app.generation(ada.tenant_id) == before

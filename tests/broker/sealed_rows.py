@@ -51,6 +51,7 @@ async def connect(app: BrokerHarness, person: Person, module: str) -> None:
         await ConnectFlowStore(app.trusted, app.vault, clock=app.clock).begin(work, session, asked, pkce=True)
 
     await stream(app, person.tenant_id)
+    await app.tenant_keys.put(Actor("tests"), person.tenant_id, "voyage", Secret("pa-of-the-tenant"))
 
 
 async def stream(app: BrokerHarness, tenant_id: UUID) -> None:

@@ -104,6 +104,7 @@ class AttackWriter:
             "PUT /oauth/issuers": lambda: {"issuer": f"https://idp{number}.test", "jwks_uri": "https://idp.test/keys"},
             "PUT /providers/{provider_id}": lambda: {"document": {"title": "Vendor", **ENDPOINTS}},
             "POST /role-mappings": lambda: {"kind": "group", "provider": "scim", "role_id": self.ids["role_id"]},
+            "PUT /tenant-keys/{tenant_key_kind}": lambda: {"secret": "sk-made-up", "despite_failures": True},
             "PUT /services/{module}/oauth-client": lambda: {"provider": "notion", **OAUTH_CLIENT},
             "POST /tenants": lambda: {"slug": f"t{number}", "administrator": f"x{number}@acme.test"},
             "POST /tokens": lambda: {"scopes": ["mcp:read"]},

@@ -32,6 +32,7 @@ FIELDS: Mapping[str, str] = {
     "POST /access-requests/{request_id}/refusal reason": STORED,
     "POST /audit-stream/test url": UNSTORED,
     "PUT /audit-stream url": STORED,
+    "PUT /tenant-keys/{tenant_key_kind} tenant_key_kind": REFUSED,
     "PUT /allow-list/{entry} entry": REFUSED,
     "POST /connect-sessions return_path": UNSTORED,
     "PUT /deployment/client-trust client_metadata_hosts": STORED,

@@ -401,6 +401,18 @@ PAGES: Sequence[ListedPage] = (
         order="By group or domain",
     ),
     ListedPage(
+        "vendor keys",
+        "/settings?view=keys",
+        "tenant-keys",
+        "Vendor keys",
+        ["settings/TenantKeys"],
+        "",
+        "listitem",
+        long=True,
+        paged=False,
+        short=FIXED,
+    ),
+    ListedPage(
         "SCIM tokens",
         "/settings?view=mappings",
         "scim-tokens",

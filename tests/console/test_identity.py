@@ -1,16 +1,20 @@
-"""Identity providers and senders of the deployment, and the log collector of a tenant, in a real browser: tried at real
-servers, in use at once."""
+"""Identity providers and senders of the deployment, and the log collector and the vendor keys of a tenant, in a real
+browser: tried at real servers, in use at once."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
+from unittest import mock
 
 import httpx2
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from core.audit.sealer import seal_pending_events
+from server.role_database import get_utc_now
 from tests.broker.audit_streams.collector_server import SECRET, CollectorServer
-from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, console_app
+from tests.broker.tenant_keys.embedding_vendor import EmbeddingVendor
+from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, confirm_by_typing, console_app
 from tests.support import postgres
 from tests.support.eventually import within
 from tests.support.mail_server import MailServer, mail_server
@@ -34,15 +38,25 @@ async def collector() -> AsyncIterator[CollectorServer]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def key_vendor() -> AsyncIterator[EmbeddingVendor]:
+    """A vendor of embeddings, in the place of those that the product knows."""
+    async with EmbeddingVendor({"pa-of-acme"}) as server:
+        with mock.patch("server.wiring.connect.TenantKeyKinds", return_value=server.kinds):
+            yield server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def app(
     share_browser: None,
     database_server: postgres.DatabaseServer,
     tmp_path_factory: pytest.TempPathFactory,
     post: MailServer,
     collector: CollectorServer,
+    key_vendor: EmbeddingVendor,
 ) -> AsyncIterator[ConsoleApp]:
-    """The console beside an identity provider that MCPist does not know yet, a mail server, and a log collector."""
-    hosts = (f"127.0.0.1:{post.port}", f"127.0.0.1:{collector.port}")
+    """The console beside an identity provider that MCPist does not know yet, a mail server, a log collector, and a
+    vendor of embeddings."""
+    hosts = (f"127.0.0.1:{post.port}", f"127.0.0.1:{collector.port}", key_vendor.host)
     async with (
         database_server.database() as database,
         console_app(
@@ -267,3 +281,47 @@ async def test_an_administrator_sends_the_audit_log_to_a_collector(app: ConsoleA
     await dialog.get_by_role("button", name="Remove log collector").click()
     await page.get_by_text("gets no records any more").wait_for()
     await expect(page.get_by_label("URL")).to_have_value("")
+
+
+async def test_the_keys_of_vendors_that_a_company_has(app: ConsoleApp, key_vendor: EmbeddingVendor) -> None:
+    page = await app.open(app.admin, "/settings?view=keys")
+    keys = page.get_by_role("list", name="Vendor keys")
+    await expect(keys.get_by_role("listitem").filter(has_text="Voyage AI")).to_contain_text(
+        f"No key · texts go to {key_vendor.host}"
+    )
+    await page.get_by_role("button", name="Add key: Voyage AI").click()
+    form = page.get_by_role("dialog", name="Key of Voyage AI")
+    await form.get_by_text("with the texts and searches of collections that use a model of Voyage AI").wait_for()
+    await form.get_by_label("Key", exact=True).fill("sk-of-another")
+    await form.get_by_role("button", name="Save").click()
+    await form.get_by_text("must begin with pa-").wait_for()
+    await form.get_by_label("Key", exact=True).fill("pa-nobody-s")
+    await form.get_by_role("button", name="Save").click()
+    await form.get_by_text("Voyage AI does not take the key").wait_for()
+    await form.locator("label", has_text="Save it although a check fails").wait_for()
+    await app.look(page, "settings-key-refused")
+    await form.get_by_label("Key", exact=True).fill("pa-of-acme")
+    await form.get_by_role("button", name="Save").click()
+    await page.get_by_text("The key of Voyage AI was saved").wait_for()
+    await expect(keys).to_contain_text("never used")
+    assert "pa-of-acme" not in await page.content()
+    await app.look(page, "settings-keys")
+    dark = await app.open(app.admin, "/settings?view=keys", color_scheme="dark")
+    await dark.get_by_text("stored", exact=False).first.wait_for()
+    await app.look(dark, "settings-keys-dark")
+    seen = await app.open(app.admin, "/settings?view=keys", **VIEWS[SHORT_VIEW])
+    await seen.get_by_text("保存").first.wait_for()
+    await app.look(seen, f"settings-keys-{SHORT_VIEW}")
+    await seen.get_by_role("button", name="キーを置き換え：Voyage AI").click()
+    await seen.get_by_role("dialog").get_by_role("textbox").wait_for()
+    await app.look(seen, f"settings-key-{SHORT_VIEW}")
+    await seen.get_by_role("button", name="閉じる").click()
+    other = await app.open(app.other_admin, "/settings?view=keys")
+    await expect(other.get_by_role("list", name="Vendor keys")).not_to_contain_text("stored")
+    await page.get_by_role("button", name="Remove the key of Voyage AI").click()
+    await page.get_by_role("alertdialog").get_by_text("stays valid at Voyage AI").wait_for()
+    await app.look(page, "settings-key-remove")
+    await confirm_by_typing(page, "Voyage AI", "Remove")
+    await page.get_by_text("The key of Voyage AI was removed").wait_for()
+    await seal_pending_events(app.product.console, get_utc_now)
+    await seen.get_by_role("button", name="Voyage AI のキーを削除").wait_for(state="detached")

@@ -65,6 +65,8 @@ CHANGES: Mapping[str, str] = {
     "pages/settings/LogCollector.tsx PUT audit-stream": SECRET,
     "pages/settings/Notices.tsx PUT notification-settings": EDIT,
     "pages/settings/RoleMappings.tsx DELETE role-mappings/{mapping_id}": "undo",
+    "pages/settings/TenantKeys.tsx DELETE tenant-keys/{tenant_key_kind}": "typed",
+    "pages/settings/TenantKeys.tsx PUT tenant-keys/{tenant_key_kind}": SECRET,
     "pages/settings/ScimTokens.tsx DELETE scim-tokens/{scim_token_id}": "typed",
     "pages/start/guided/GuidedStart.tsx PATCH me": "the guided start stays at its address, /console?start=name",
     "pages/start/guided/NameStep.tsx PATCH me": EDIT,

@@ -29,7 +29,7 @@ class Elsewhere:
     def request(self, *_args: Any, **_options: Any) -> NoReturn:
         raise Asked
 
-    download = store = get = find = put = request
+    download = store = get = find = put = list = open = search = list_documents = describe_model = request
 
     async def confirm(self, *_args: Any, **_options: Any) -> NoReturn:
         raise Asked
@@ -49,6 +49,7 @@ async def test_the_example_of_a_tool_is_accepted(module: Any, one: CatalogueTool
     context: Any = SimpleNamespace(
         vendor=elsewhere,
         documents=elsewhere,
+        collections=elsewhere,
         store=elsewhere.store,
         get_settings=elsewhere.get_settings,
         confirm=elsewhere.confirm,

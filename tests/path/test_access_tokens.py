@@ -20,6 +20,8 @@ from broker.interface import CredentialRefusal, Verifier
 from broker.lease_service import LeaseService
 from broker.local import LocalBroker
 from broker.mandates.mandate_service import MandateService
+from broker.tenant_keys.key_kinds import TenantKeyKinds
+from broker.tenant_keys.key_leases import TenantKeyLeases
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.audit.event import AuditEventKind
@@ -144,7 +146,8 @@ async def gate_of(product: Product, *, through: DatabaseAddress | None = None) -
             accounts=FreshAccounts(),
             mandates=mandates,
         )
-        broker = LocalBroker(signing, leases, mandates)
+        keys = TenantKeyLeases(verifier, mandates, database, vault, TenantKeyKinds())
+        broker = LocalBroker(signing, leases, mandates, keys)
         settings = Settings(home=deployment.home, public_url=PUBLIC)
         reached = _reached(broker, product)
         async with open_gateway(settings, deployment, reached, product.catalogue, call_log) as running:

@@ -16,9 +16,11 @@ from broker.rpc.codec import (
     EXCHANGE,
     PATHS,
     STATUS,
+    TENANT_KEY,
     VERIFY,
     VERIFY_AGAIN,
     WORKER_EXCHANGE,
+    WORKER_TENANT_KEY,
     WORKER_VERIFY,
     decode_credentials,
     encode_lease_request,
@@ -28,6 +30,7 @@ from broker.rpc.codec import (
 from broker.rpc.gateway_keys import load_private_key
 from broker.rpc.mandate_messages import encode_mandate_request, encode_reference, encode_worker_lease_request
 from broker.rpc.service_token import ServiceTokenSigner
+from broker.rpc.tenant_key_messages import encode_tenant_key_request, encode_worker_tenant_key_request
 from core.secret import Secret
 from tests.support.identity import identity_on
 from tests.support.postgres import DatabaseServer, ScratchDatabase
@@ -41,6 +44,7 @@ QUESTIONS = {
     VERIFY: lambda guess: encode_subject_request(guess),
     STATUS: lambda guess: encode_subject_request(guess),
     EXCHANGE: lambda guess: encode_lease_request(guess, LeaseRequest(guess, "shop", "look")),
+    TENANT_KEY: lambda guess: encode_tenant_key_request(guess, "voyage"),
     CREATE_MANDATE: lambda guess: encode_mandate_request(
         MandateRequest(
             guess, MandatePurpose.JOB, UUID(int=3), "", (("shop", "look"),), datetime(2099, 1, 1, tzinfo=UTC)
@@ -51,6 +55,7 @@ REFERENCE = MandateReference(UUID(int=4), UUID(int=3))
 OF_WORKERS = {
     WORKER_VERIFY: encode_reference(REFERENCE),
     WORKER_EXCHANGE: encode_worker_lease_request(REFERENCE, LeaseRequest(REFERENCE, "shop", "look")),
+    WORKER_TENANT_KEY: encode_worker_tenant_key_request(REFERENCE, "voyage"),
 }
 
 

@@ -17,7 +17,6 @@ from broker.identity.composite_verifier import CompositeVerifier
 from broker.interface import CredentialRefusal, Lease, RefusalReason
 from broker.lease_service import LeaseService
 from broker.local import LocalBroker
-from broker.mandates.mandate_service import MandateService
 from core.caller import Credential
 from core.directory.tenants import set_status as set_tenant_status
 from core.secret import Secret
@@ -234,7 +233,7 @@ async def test_leases_in_the_name_of_an_access_token(app: AccessTokenApp) -> Non
 
 async def test_the_longest_token_travels_to_a_broker_that_is_a_process_of_its_own(tmp_path: Path) -> None:
     jwts = Recorder()
-    broker = LocalBroker(CompositeVerifier(Recorder(), jwts), cast("LeaseService", None), cast("MandateService", None))
+    broker = LocalBroker(CompositeVerifier(Recorder(), jwts), *cast("Any", [None] * 3))
     longest = "a.b." + "c" * (MAX_JWT_BYTES - 4)
     async with served_over_http(broker, tmp_path) as served:
         assert await served.client.verify(Secret(longest)) == UNKNOWN

@@ -22,7 +22,9 @@ from broker.interface import (
     MandateReference,
     MandateRequest,
     NoCredential,
+    NoTenantKey,
     RefusalReason,
+    TenantKeyLease,
 )
 from broker.mandates.mandate_service import MAX_TOOLS
 from broker.mandates.mandates import CONSENT_TIME
@@ -106,6 +108,25 @@ async def test_a_worker_acts_for_who_is_away(app: BrokerHarness, hands: Hands) -
     assert who.generation == await app.generation(ada.tenant_id)
     assert (await hands.leased(made.reference)).access_token == Secret("own-of-ada-acme")
     assert await hands.lease(made.reference, SEARCHING) == NoCredential("notion", "missing")
+
+
+@pytest.mark.guarantee("G10")
+async def test_a_worker_gets_the_keys_of_the_tenant_while_the_mandate_counts(app: BrokerHarness, hands: Hands) -> None:
+    ada, eve = await an_ada(app), await an_ada(app, "globex")
+    for person in (ada, eve):
+        await app.tenant_keys.put(ACTOR, person.tenant_id, "voyage", Secret(f"pa-{person.tenant_id}"))
+    of_ada, of_eve = await hands.make(ada), await hands.make(eve)
+    for reference, person in ((of_ada, ada), (of_eve, eve)):
+        found = await hands.worker.lease_tenant_key(reference, "voyage")
+        assert isinstance(found, TenantKeyLease)
+        assert found.key == Secret(f"pa-{person.tenant_id}")
+    assert await hands.worker.lease_tenant_key(of_ada, "openai") == NoTenantKey("missing")
+    of_nobody = dataclasses.replace(of_ada, purpose_id=uuid4())
+    await hands.gateway.end_mandate(of_eve)
+    for reference, reason in ((of_nobody, RefusalReason.UNKNOWN), (of_eve, RefusalReason.REVOKED)):
+        refused = await hands.worker.lease_tenant_key(reference, "voyage")
+        assert isinstance(refused, CredentialRefusal)
+        assert refused.reason is reason
 
 
 @pytest.mark.guarantee("G10")

@@ -28,7 +28,9 @@ from broker.interface import (
     MandateReference,
     MandateRequest,
     NoCredential,
+    NoTenantKey,
     RefusalReason,
+    TenantKeyLease,
 )
 from broker.rpc.app import BURST, BrokerApp
 from broker.rpc.codec import (
@@ -39,10 +41,12 @@ from broker.rpc.codec import (
     MOST_REQUEST,
     PATHS,
     STATUS,
+    TENANT_KEY,
     VERIFY,
     VERIFY_AGAIN,
     WORKER_EXCHANGE,
     WORKER_PATHS,
+    WORKER_TENANT_KEY,
     WORKER_VERIFY,
     BrokerResponse,
     decode_result,
@@ -58,6 +62,12 @@ from broker.rpc.mandate_messages import (
 )
 from broker.rpc.rpc_client import HttpBroker, open_http_broker
 from broker.rpc.service_token import ANSWER_HEADER, ServiceTokenSigner, compute_answer_mark
+from broker.rpc.tenant_key_messages import (
+    TenantKeyPayload,
+    TenantKeyResponse,
+    encode_tenant_key_request,
+    encode_worker_tenant_key_request,
+)
 from core.caller import Credential
 from core.connection_state import ModuleConnection
 from core.errors import Unavailable
@@ -102,6 +112,11 @@ class Scripted:
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         return await self._say(request)
 
+    async def lease_tenant_key(
+        self, subject: Secret | MandateReference, kind: str
+    ) -> TenantKeyLease | NoTenantKey | CredentialRefusal:
+        return await self._say((subject, kind))
+
     async def create_mandate(self, request: MandateRequest) -> Mandate | CredentialRefusal:
         return await self._say(request)
 
@@ -121,15 +136,18 @@ WANTED = MandateRequest(SUBJECT, MandatePurpose.JOB, uuid4(), "Ä title", TOOLS,
 REFERENCE = MandateReference(uuid4(), WANTED.purpose_id)
 MANDATE = Mandate(REFERENCE.mandate_id, uuid4(), uuid4(), MandatePurpose.JOB, WANTED.purpose_id, NEXT_YEAR)
 BY_MANDATE = LeaseRequest(REFERENCE, "github", "list_repositories", 2)
+KEY_LEASE = TenantKeyLease(Secret("pa-the-tenant-s-key"), 60.0, ("https://voyage.test",))
 BODIES = {
     VERIFY: encode_subject_request(SUBJECT),
     VERIFY_AGAIN: encode_subjects_request(CREDENTIAL.tenant_id, [SUBJECT]),
     STATUS: encode_subject_request(SUBJECT),
     EXCHANGE: encode_lease_request(SUBJECT, ASKS),
+    TENANT_KEY: encode_tenant_key_request(SUBJECT, "voyage"),
     CREATE_MANDATE: encode_mandate_request(WANTED),
     END_MANDATE: encode_reference(REFERENCE),
     WORKER_VERIFY: encode_reference(REFERENCE),
     WORKER_EXCHANGE: encode_worker_lease_request(REFERENCE, BY_MANDATE),
+    WORKER_TENANT_KEY: encode_worker_tenant_key_request(REFERENCE, "voyage"),
 }
 """A request for each path."""
 
@@ -218,7 +236,8 @@ async def test_the_answer_to_another_request_is_none(tcp: Served, scripted: Scri
 @pytest.mark.parametrize("path", PATHS + WORKER_PATHS)
 async def test_the_same_bytes_twice(tcp: Served, scripted: Scripted, path: str) -> None:
     body = BODIES[path]
-    scripted.answer = {STATUS: {}, VERIFY_AGAIN: [CREDENTIAL]}.get(path, LEASE)
+    answers = {STATUS: {}, VERIFY_AGAIN: [CREDENTIAL], TENANT_KEY: KEY_LEASE, WORKER_TENANT_KEY: KEY_LEASE}
+    scripted.answer = answers.get(path, LEASE)
     token = bearer(tcp.worker_key if path in WORKER_PATHS else tcp.key, path, body)
     assert (await post(tcp, path, body, token)).status == 200
     assert (await post(tcp, path, body, token)).status == 401
@@ -239,6 +258,8 @@ async def test_each_path_is_for_one_kind_of_process(tcp: Served, scripted: Scrip
         tcp.worker.verify(SUBJECT),
         tcp.worker.lease(ASKS),
         tcp.worker.create_mandate(WANTED),
+        tcp.client.lease_tenant_key(REFERENCE, "voyage"),
+        tcp.worker.lease_tenant_key(SUBJECT, "voyage"),
     ):
         with pytest.raises(Unavailable):
             await ask
@@ -277,6 +298,14 @@ async def test_mandates_travel_whole(served: Served, scripted: Scripted) -> None
     assert scripted.asked == [WANTED, REFERENCE, REFERENCE, BY_MANDATE]
     scripted.answer = CredentialRefusal(RefusalReason.UNKNOWN)
     assert [await client.find_problem() for client in (served.client, served.worker)] == [None, None]
+
+
+async def test_tenant_keys_travel_whole(served: Served, scripted: Scripted) -> None:
+    refused = CredentialRefusal(RefusalReason.USER_SUSPENDED, uuid4(), uuid4(), "abc")
+    for scripted.answer in (KEY_LEASE, NoTenantKey("missing"), NoTenantKey("unreadable"), refused):
+        assert await served.client.lease_tenant_key(SUBJECT, "voyage") == scripted.answer
+        assert await served.worker.lease_tenant_key(REFERENCE, "openai") == scripted.answer
+    assert scripted.asked == [(SUBJECT, "voyage"), (REFERENCE, "openai")] * 4
 
 
 async def test_twenty_at_once_count_once(tcp: Served, scripted: Scripted) -> None:
@@ -351,6 +380,7 @@ async def test_a_gateway_alone_gets_nothing(app: BrokerHarness, tmp_path: Path) 
                     (VERIFY, encode_subject_request(Secret(guess))),
                     (STATUS, encode_subject_request(Secret(guess))),
                     (EXCHANGE, encode_lease_request(Secret(guess), ASKS)),
+                    (TENANT_KEY, encode_tenant_key_request(Secret(guess), "voyage")),
                     (CREATE_MANDATE, encode_mandate_request(replace(WANTED, subject=Secret(guess)))),
                 )
             ]
@@ -368,6 +398,8 @@ def test_no_answer_has_room_for_more_than_an_access_token() -> None:
     }  # fmt: skip
     names = {field.name for field in msgspec.structs.fields(BrokerResponse)}
     assert names == {"credential", "connections", "lease", "no_credential", "mandate", "refused"}
+    assert {field.name for field in msgspec.structs.fields(TenantKeyPayload)} == {"key", "expires_in", "origins"}
+    assert {field.name for field in msgspec.structs.fields(TenantKeyResponse)} == {"lease", "no_key", "refused"}
     assert {field.name for field in fields_of(Mandate)} == {
         "id", "tenant_id", "user_id", "purpose", "purpose_id", "expires_at", "needs_consent",
     }  # fmt: skip

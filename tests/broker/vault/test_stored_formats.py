@@ -16,6 +16,7 @@ from broker.authorization_server.signing_key_store import build_signing_context
 from broker.connections.account_snapshot import build_account_context, build_candidate_context, build_client_context
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.peppers import Peppers
+from broker.tenant_keys.key_store import build_tenant_key_context, build_tenant_key_id
 from broker.vault.credential_store import build_credential_context
 from broker.vault.envelope import CiphertextContext
 from broker.vault.kms import KmsKeyProvider
@@ -58,11 +59,17 @@ def test_the_check_of_a_key_that_a_service_keeps() -> None:
         (build_account_context(ROW, "refresh", 3), b"vault.accounts", b"refresh"),
         (build_candidate_context(ROW, "refresh", 3), b"vault.candidates", b"refresh"),
         (build_client_context(ROW, 3), b"vault.oauth_clients", b"client_secret"),
+        (build_tenant_key_context(ROW, 3), b"vault.tenant_keys", b"secret"),
     ],
 )
 def test_what_a_sealed_secret_is_bound_to(made: CiphertextContext, table: bytes, field: bytes) -> None:
     by_hand = parts(b"mcpist.vault.1", b"\x11" * 16, b"\x22" * 16, table, ROW.bytes, field, struct.pack(">Q", 3))
     assert made.build_associated_data(DEPLOYMENT, TENANT) == by_hand
+
+
+def test_a_tenant_s_key_is_bound_to_its_kind() -> None:
+    assert build_tenant_key_id("voyage") == UUID("2ef8516b-a2d7-50b2-8e60-ca9425b35293")
+    assert build_tenant_key_id("openai") == UUID("9936ed60-5263-5944-824d-2e3ef66b7c70")
 
 
 def test_the_list_of_sealed_columns_binds_as_the_rows_are_bound() -> None:
@@ -76,6 +83,7 @@ def test_the_list_of_sealed_columns_binds_as_the_rows_are_bound() -> None:
         ("vault.candidates", "refresh", "refresh", "presented_version"),
         ("vault.connect_flows", "pkce", "pkce", "1::bigint"),
         ("vault.audit_streams", "secret", "secret", "secret_version"),
+        ("vault.tenant_keys", "secret", "secret", "version"),
     }
 
 

@@ -118,7 +118,7 @@ class Hub:
 async def hub(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hub]:
     folder = tmp_path_factory.mktemp("github")
     async with github_double("/api/v3") as double:  # below which the file store is not
-        further = {f"{name}_url": url for name, url in double.hosts.items()}
+        further: dict[str, Any] = {f"{name}_url": url for name, url in double.hosts.items()}
         async with open_module_app(database_server, folder, MODULE, double.url, **further) as product:
             for login in ("mona", "hubot", "eve"):
                 double.world.token(f"{login}-token", login)

@@ -23,7 +23,6 @@ async def test_a_text_file(app: GitHubApp) -> None:
     content = "# アプリ\n"
     assert await read(app, "README.md") == {
         "type": "file", "path": "README.md", "sha": blob_sha(content.encode()), "size": 12, "text": content,
-        "url": "https://github.test/mona/app/blob/HEAD/README.md",
     }  # fmt: skip
 
 

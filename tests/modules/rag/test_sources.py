@@ -47,7 +47,7 @@ class Desk:
 async def desk(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
     folder = tmp_path_factory.mktemp("rag")
     async with github_double("/api/v3") as double:
-        further = {f"{name}_url": url for name, url in double.hosts.items()}
+        further: dict[str, Any] = {f"{name}_url": url for name, url in double.hosts.items()}
         async with open_module_app(database_server, folder, GITHUB, double.url, beside=[RAG], **further) as app:
             for login in ("mona", "hubot", "eve"):
                 double.world.token(f"{login}-token", login)

@@ -1,6 +1,6 @@
 export const settings = {
   title: 'Settings',
-  views: { company: 'Company', notices: 'Alerts', mappings: 'Groups and domains', collector: 'Log collector' },
+  views: { company: 'Company', notices: 'Alerts', mappings: 'Groups and domains', keys: 'Vendor keys', collector: 'Log collector' },
   companyHelp: 'What counts for everybody in your company.',
   fields: {
     name: 'Name of the company',
@@ -74,6 +74,28 @@ export const settings = {
     removeTitle: (host: string) => `Stop sending the audit log to ${host}?`,
     removeText: 'Its secret is forgotten, and how far it has come. This cannot be undone.',
     removed: (host: string) => `${host} gets no records any more`,
+  },
+  vendorKeys: {
+    help: 'Keys that everybody in your company works with. Texts of document collections that use a model of one of these vendors are sent to that vendor when they are stored, and searches when somebody makes them. Collections that use the model of MCPist send nothing.',
+    none: 'No key',
+    since: 'stored',
+    sentTo: (hosts: string) => `texts go to ${hosts}`,
+    add: 'Add key',
+    replace: 'Replace key',
+    addOf: (vendor: string) => `Add key: ${vendor}`,
+    replaceOf: (vendor: string) => `Replace key: ${vendor}`,
+    keyOf: (vendor: string) => `Key of ${vendor}`,
+    sends: (vendor: string, hosts: string) =>
+      `The key is sent to ${hosts} only, with the texts and searches of collections that use a model of ${vendor}. Before it is saved, ${vendor} is asked whether it takes the key.`,
+    key: 'Key',
+    keyHelp: (vendor: string) => `A key of your company's account at ${vendor}, which pays for its use. It is stored encrypted and never shown again.`,
+    manage: (vendor: string) => `Make and revoke keys at ${vendor}`,
+    saved: (vendor: string) => `The key of ${vendor} was saved`,
+    removeOf: (vendor: string) => `Remove the key of ${vendor}`,
+    removeTitle: (vendor: string) => `Remove the key of ${vendor}?`,
+    removeText: (vendor: string) =>
+      `Collections that use a model of ${vendor} can no longer be searched by meaning and take no new texts, unless the operator of MCPist has set a key. The key stays valid at ${vendor} until you revoke it there. This cannot be undone.`,
+    removed: (vendor: string) => `The key of ${vendor} was removed`,
   },
   scim: {
     title: 'Provisioning (SCIM)',

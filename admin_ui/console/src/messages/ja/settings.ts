@@ -2,7 +2,7 @@ import type { Messages } from '../index.tsx'
 
 export const settings: Messages['settings'] = {
   title: '設定',
-  views: { company: '会社', notices: '通知', mappings: 'グループとドメイン', collector: 'ログの送信先' },
+  views: { company: '会社', notices: '通知', mappings: 'グループとドメイン', keys: '外部サービスのキー', collector: 'ログの送信先' },
   companyHelp: '会社の全員に適用されます。',
   fields: {
     name: '会社名',
@@ -76,6 +76,28 @@ export const settings: Messages['settings'] = {
     removeTitle: (host) => `${host} への監査ログの送信を止めますか？`,
     removeText: 'シークレットと送信位置も削除されます。元に戻せません。',
     removed: (host) => `${host} への送信を止めました`,
+  },
+  vendorKeys: {
+    help: '会社の全員が使うキーです。これらのサービスのモデルを使う文書コレクションでは、保存時と検索時にテキストがそのサービスへ送信されます。MCPist 内蔵のモデルを使うコレクションからは何も送信されません。',
+    none: 'キーなし',
+    since: '保存',
+    sentTo: (hosts) => `テキストの送信先：${hosts}`,
+    add: 'キーを追加',
+    replace: 'キーを置き換え',
+    addOf: (vendor) => `キーを追加：${vendor}`,
+    replaceOf: (vendor) => `キーを置き換え：${vendor}`,
+    keyOf: (vendor) => `${vendor} のキー`,
+    sends: (vendor, hosts) =>
+      `キーは ${hosts} にのみ、${vendor} のモデルを使うコレクションのテキストと検索語とともに送信されます。保存する前に、キーが使えるかを ${vendor} に確認します。`,
+    key: 'キー',
+    keyHelp: (vendor) => `会社の ${vendor} アカウントのキーです。利用料はそのアカウントに請求されます。暗号化して保存され、以後は表示されません。`,
+    manage: (vendor) => `${vendor} でキーを作成・失効する`,
+    saved: (vendor) => `${vendor} のキーを保存しました`,
+    removeOf: (vendor) => `${vendor} のキーを削除`,
+    removeTitle: (vendor) => `${vendor} のキーを削除しますか？`,
+    removeText: (vendor) =>
+      `${vendor} のモデルを使うコレクションは、運用担当者が設定したキーがない限り、意味による検索とテキストの追加ができなくなります。キーは ${vendor} で失効させるまで有効です。元に戻せません。`,
+    removed: (vendor) => `${vendor} のキーを削除しました`,
   },
   scim: {
     title: 'プロビジョニング（SCIM）',

@@ -7,6 +7,7 @@ import { Notices } from './Notices.tsx'
 import { RoleMappings } from './RoleMappings.tsx'
 import { settingsRoute, VIEWS } from './route.ts'
 import { ScimTokens } from './ScimTokens.tsx'
+import { TenantKeys } from './TenantKeys.tsx'
 
 /** What an identity provider tells of people: which roles they get, and who they are. */
 function Groups() {
@@ -18,7 +19,7 @@ function Groups() {
   )
 }
 
-const CONTENT = { company: CompanySettings, notices: Notices, mappings: Groups, collector: LogCollector } as const
+const CONTENT = { company: CompanySettings, notices: Notices, mappings: Groups, keys: TenantKeys, collector: LogCollector } as const
 
 /** What counts for the whole company. */
 export function SettingsPage() {

@@ -1,0 +1,1 @@
+"""What `mcpist import` reads, and how it is written by tools."""
