@@ -72,11 +72,12 @@ def limit_process(cpu_seconds: int, memory: int) -> None:
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_CPU: cpu_seconds,
-        resource.RLIMIT_AS: memory,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NPROC: 0,
         resource.RLIMIT_NOFILE: 0,
     }
+    if sys.platform == "linux":  # elsewhere nothing keeps to it, and macOS refuses it
+        limits[resource.RLIMIT_AS] = memory
     for kind, limit in limits.items():
         resource.setrlimit(kind, (limit, limit))
 

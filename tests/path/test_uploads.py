@@ -8,9 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from core.audit.event import AuditEventKind
 from core.directory.users import change_user
 from gateway.tool_runner import NO_SUCH_TOOL
 from tests.path.conftest import People, on_shared_product
+from tests.support.eventually import within
 from tests.support.office_files import WORD_TYPE, build_docx, build_paragraph, build_pdf, build_table
 from tests.support.product import ACTOR, Node, Product
 
@@ -136,6 +138,21 @@ async def test_only_those_who_have_the_tool_upload(product: Product, node: Node,
         answer = await send(node, other.token, b"y", "y.txt", collection=str(made["id"]))
         assert answer.status_code == 422, answer.text
     assert (await send(node, people.admin.token, b"y", "y.txt", collection="all")).status_code == 200
+
+
+async def test_an_upload_is_audited_as_the_call_that_it_is(product: Product, node: Node, people: People) -> None:
+    token = people.admin.token
+    assert (await send(node, token, b"# Canary\n\nmarmalade", "kept.md")).status_code == 200
+    assert (await send(node, token, b"\0", "refused.txt")).status_code == 422
+    assert (await send(node, people.nobody.token, b"x", "hidden.txt")).status_code == 404
+
+    async def is_written() -> bool:
+        return len(await product.events(people.acme, AuditEventKind.CALL_OUTCOME)) >= 1
+
+    await within(10, is_written)
+    (intent,) = await product.events(people.acme, AuditEventKind.CALL_INTENT)
+    assert (intent.user_id, intent.module, intent.tool) == (people.admin.id, "rag", "index_doc")
+    assert "marmalade" not in str(await product.events(people.acme))
 
 
 @on_shared_product
