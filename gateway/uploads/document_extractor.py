@@ -15,6 +15,7 @@ from gateway.uploads.formats import DocumentFormat, ExtractedText, UnreadableDoc
 MAX_TEXT_CHARS = 1_000_000
 MAX_ANSWER_BYTES = 6 * MAX_TEXT_CHARS + 16_384
 """No character takes more in JSON."""
+_CHUNK = 256 * 1024
 _PROGRAM = "gateway.uploads.extraction_program"
 _REASONS = frozenset(UnreadableReason)
 _CHARSET = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
@@ -48,7 +49,7 @@ class DocumentExtractor:
         self._limits = limits or ExtractionLimits()
         self._places = asyncio.Semaphore(self._limits.at_once)
 
-    async def extract(self, content: bytes, format: DocumentFormat, charset: str) -> ExtractedText:
+    async def extract(self, content: memoryview, format: DocumentFormat, charset: str) -> ExtractedText:
         """Extract the text of a file; `charset` is its encoding as its sender says, empty where they do not.
 
         Raises:
@@ -71,7 +72,7 @@ class DocumentExtractor:
                 }
                 _log.info("a file was read", extra={"event": "document_extracted", **fields})
 
-    async def _run(self, content: bytes, format: DocumentFormat, charset: str) -> ExtractedText:
+    async def _run(self, content: memoryview, format: DocumentFormat, charset: str) -> ExtractedText:
         process = await self._spawn(format, charset)
         try:
             async with asyncio.timeout(self._limits.seconds):
@@ -98,13 +99,13 @@ class DocumentExtractor:
         )
 
 
-async def _exchange(process: asyncio.subprocess.Process, content: bytes) -> bytes:
+async def _exchange(process: asyncio.subprocess.Process, content: memoryview) -> bytes:
     """Send a file and read the answer; no more of it than an answer has."""
     writing = asyncio.ensure_future(_write(process, content))
     try:
         assert process.stdout is not None
         answer = bytearray()
-        while chunk := await process.stdout.read(1 << 20):
+        while chunk := await process.stdout.read(_CHUNK):
             answer += chunk
             if len(answer) > MAX_ANSWER_BYTES:
                 raise UnreadableDocument(UnreadableReason.TOO_LONG)
@@ -115,11 +116,12 @@ async def _exchange(process: asyncio.subprocess.Process, content: bytes) -> byte
             await writing
 
 
-async def _write(process: asyncio.subprocess.Process, content: bytes) -> None:
+async def _write(process: asyncio.subprocess.Process, content: memoryview) -> None:
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has ended before its end
-        process.stdin.write(content)
-        await process.stdin.drain()
+        for start in range(0, len(content), _CHUNK):
+            process.stdin.write(content[start : start + _CHUNK])
+            await process.stdin.drain()
         process.stdin.close()
 
 

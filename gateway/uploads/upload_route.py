@@ -161,7 +161,7 @@ class UploadApplication:
             content = await read_body(receive, headers, MAX_BODY_BYTES, BODY_SECONDS)
         except HttpRefusal as refusal:
             raise (UploadRefusal(413, "too_large", _TOO_LARGE) if refusal.status == 413 else refusal) from None
-        file = parse_upload(content, headers.get_text(b"content-type") or "", scope.get("query_string", b""))
+        file = await parse_upload(content, headers.get_text(b"content-type") or "", scope.get("query_string", b""))
         if len(file.content) > MAX_FILE_BYTES:
             raise UploadRefusal(413, "too_large", _TOO_LARGE)
         path, version = file.get_path(), file.get_expected_version()

@@ -58,7 +58,7 @@ async def test_the_process_inherits_nothing(monkeypatch: pytest.MonkeyPatch, tmp
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     put_in_place(monkeypatch, tmp_path, SPY.format(python=sys.executable))
-    found = json.loads((await DocumentExtractor().extract(b"x", DocumentFormat.TEXT, "")).text)
+    found = json.loads((await DocumentExtractor().extract(memoryview(b"x"), DocumentFormat.TEXT, "")).text)
     os.close(reading)
     os.close(writing)
     assert set(found["environment"]) <= {"LC_CTYPE"}, "Python sets that itself"
@@ -68,7 +68,7 @@ async def test_the_process_inherits_nothing(monkeypatch: pytest.MonkeyPatch, tmp
 
 async def fail(extractor: DocumentExtractor, content: bytes = b"x", format: str = "text") -> UnreadableReason:
     with pytest.raises(UnreadableDocument) as refused:
-        await extractor.extract(content, DocumentFormat(format), "")
+        await extractor.extract(memoryview(content), DocumentFormat(format), "")
     return refused.value.reason
 
 
@@ -92,7 +92,7 @@ async def test_a_process_that_does_not_stop_talking_is_killed(monkeypatch: pytes
 async def test_whoever_goes_away_takes_the_process_along(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put_in_place(monkeypatch, tmp_path, SLOW)
     before = list_children()
-    reading = asyncio.ensure_future(DocumentExtractor().extract(b"x", DocumentFormat.TEXT, ""))
+    reading = asyncio.ensure_future(DocumentExtractor().extract(memoryview(b"x"), DocumentFormat.TEXT, ""))
     while len(list_children()) == len(before):
         await asyncio.sleep(0.01)
     reading.cancel()
