@@ -32,11 +32,12 @@ class MemoSettings(ModuleSettings):
         str,
         describe_setting(
             "Embedding model",
-            "Model of people whose first memo is yet to come, such as voyage-3-lite: its vendor gets their texts, by the "
-            "tenant's key. Empty: that of this MCPist",
+            "Model of people whose first memo is yet to come, such as voyage-3-lite: its vendor gets their texts, by "
+            "the tenant's key. Empty: that of this MCPist",
             ja=(
                 "埋め込みモデル",
-                "これから最初のメモを保存する人のモデル (例: voyage-3-lite)。本文はテナントのキーでベンダーに送信されます。"
+                "これから最初のメモを保存する人のモデル (例: voyage-3-lite)。"
+                "本文はテナントのキーでベンダーに送信されます。"
                 "空欄の場合は MCPist の既定のモデル",
             ),
             max_length=200,
