@@ -67,9 +67,12 @@ class ModuleCollections:
             found = await engine.find_collection(self._caller, name, CollectionKind(owner.value), role)
         return None if found is None else _build_info(found)
 
-    async def open(self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "") -> CollectionInfo:
+    async def open(
+        self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "", *, model: str = ""
+    ) -> CollectionInfo:
         async with self._changing() as engine:
-            return _build_info(await engine.open_collection(self._caller, name, CollectionKind(owner.value), role))
+            kind = CollectionKind(owner.value)
+            return _build_info(await engine.open_collection(self._caller, name, kind, role, model=model))
 
     async def remove(self, collection: UUID) -> int:
         async with self._changing() as engine:

@@ -94,10 +94,11 @@ class SearchEngine:
         owner: CollectionKind = CollectionKind.USER,
         role: str = "",
         *,
+        model: str = "",
         member_writes: bool = False,
     ) -> SearchCollection:
-        """Return a collection, which is created where there is none. `member_writes`: everybody who may read a shared
-        one may write to it; else administrators.
+        """Return a collection, which is created where there is none, with the embedding `model` of this name or the
+        default. `member_writes`: everybody who may read a shared one may write to it; else administrators.
 
         Raises:
             core.errors.Forbidden: only administrators create shared ones.
@@ -107,11 +108,11 @@ class SearchEngine:
         if (found := await self.find_collection(caller, name, owner, role)) is not None:
             return found
         place = CollectionPlace(name, owner, role)
-        model_name = await self._embedders.get_default_model(caller.tenant_id)
-        model = (await self._embedders.get_embedder(caller.tenant_id, model_name)).model
+        model_name = model or await self._embedders.get_default_model(caller.tenant_id)
+        chosen = (await self._embedders.get_embedder(caller.tenant_id, model_name)).model
         async with open_search(self._database, caller) as work:
             await collection_table.create_collection(
-                work, caller, place, model=model.name, dimensions=model.dimensions, member_writes=member_writes
+                work, caller, place, model=chosen.name, dimensions=chosen.dimensions, member_writes=member_writes
             )
             found = await collection_table.find_collection(work, caller, place)
         if found is None:  # the role was taken from the caller meanwhile

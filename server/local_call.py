@@ -111,7 +111,7 @@ async def open_local_caller(
         open_broker_runtime(deployment, settings, build_module_manifests(catalogue), only_for=subject) as zone,
         open_vendor_sessions(settings) as sessions,
         open_module_lifespans(catalogue.modules),
-        open_search_engine(settings, database) as search,
+        open_search_engine(settings, database, zone.broker) as search,
         _open_audit_writer(database, passes) as audit,
     ):
         verdict = await zone.broker.verify(subject.secret)

@@ -162,11 +162,14 @@ class Collections(Protocol):
         """Return a collection by its name and owner, or None where there is none that the caller may read."""
         ...
 
-    async def open(self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "") -> CollectionInfo:
-        """Return a collection, which is created where there is none. Only administrators create shared ones.
+    async def open(
+        self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "", *, model: str = ""
+    ) -> CollectionInfo:
+        """Return a collection, which is created where there is none, with the embedding `model` of this name, or the
+        deployment's. Only administrators create shared ones.
 
         Raises:
-            ToolError: the caller may not create it, or the role does not exist for them.
+            ToolError: the caller may not create it, or the role or the model does not exist for them.
         """
         ...
 

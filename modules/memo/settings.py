@@ -28,6 +28,22 @@ class MemoSettings(ModuleSettings):
             le=50,
         ),
     ] = 5
+    embedding_model: Annotated[
+        str,
+        describe_setting(
+            "Embedding model",
+            "Model of people whose first memo is yet to come, such as voyage-3-lite: its vendor gets their texts, by "
+            "the tenant's key. Empty: that of this MCPist",
+            ja=(
+                "埋め込みモデル",
+                "これから最初のメモを保存する人のモデル (例: voyage-3-lite)。"
+                "本文はテナントのキーでベンダーに送信されます。"
+                "空欄の場合は MCPist の既定のモデル",
+            ),
+            max_length=200,
+            pattern=r"^(?:[\w.:/-]{1,195}(?:@[0-9]{1,4})?)?$",
+        ),
+    ] = ""
     keep_chunks: Annotated[
         bool,
         describe_setting(

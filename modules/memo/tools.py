@@ -55,7 +55,7 @@ async def save_memo(
     one only vectors of the text are kept, and what is found shows no text."""
     settings = await context.get_settings(MemoSettings)
     memo_id, saved_at = uuid4().hex, datetime.now(UTC)
-    collection = await context.collections.open(COLLECTION)
+    collection = await context.collections.open(COLLECTION, model=settings.embedding_model)
     document = NewDocument(
         key=memo_id,
         title="",

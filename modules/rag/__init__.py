@@ -4,6 +4,7 @@ from modules.kit import Icon, Module, ParameterSample
 from modules.rag.collection_tools import COLLECTION_TOOLS
 from modules.rag.read_tools import READ, READ_TOOLS
 from modules.rag.resources import RESOURCES
+from modules.rag.settings import DocumentSettings
 from modules.rag.source_tools import SOURCE_TOOLS
 from modules.rag.write_tools import WRITE, WRITE_TOOLS
 
@@ -14,6 +15,7 @@ MODULE = Module(
     scopes=frozenset({READ, WRITE}),
     tools=(*READ_TOOLS, *WRITE_TOOLS, *COLLECTION_TOOLS, *SOURCE_TOOLS),
     resources=RESOURCES,
+    settings=DocumentSettings,
     untrusted=True,
     icon=Icon("#0f766e", "M6 3h8l4 4v8M14 3v5h5M6 3v18h6M19 19l2.5 2.5M16 13a3.5 3.5 0 1 0 .01 0Z"),
     samples={

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from modules.kit import CollectionInfo, Context, ToolError
+from modules.kit import CollectionInfo, CollectionOwner, Context, ToolError
 from modules.rag.models import DEFAULT_COLLECTION
+from modules.rag.settings import DocumentSettings
 
 
 async def find_collection(context: Context, named: str | None) -> CollectionInfo:
@@ -14,9 +15,21 @@ async def find_collection(context: Context, named: str | None) -> CollectionInfo
         ToolError: the caller may read no such collection, or several.
     """
     if named is None or named == DEFAULT_COLLECTION:
-        return await context.collections.open(DEFAULT_COLLECTION)
+        return await open_collection(context, DEFAULT_COLLECTION)
     (found,) = _select(await context.collections.list(), [named])
     return found
+
+
+async def open_collection(
+    context: Context, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
+) -> CollectionInfo:
+    """Return a collection, which is created with the model of the service's settings where there is none.
+
+    Raises:
+        ToolError: the caller may not create it.
+    """
+    settings = await context.get_settings(DocumentSettings)
+    return await context.collections.open(name, owner, role, model=settings.embedding_model)
 
 
 async def find_readable(context: Context, named: str | None) -> CollectionInfo | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from modules.kit import CollectionOwner, Context, Hints, tool
-from modules.rag.collection_names import find_collection
+from modules.rag.collection_names import find_collection, open_collection
 from modules.rag.models import DeletedCollection, ListedCollection
 from modules.rag.read_tools import build_collection
 from modules.rag.write_tools import CHANGE_HINTS, WRITE
@@ -23,7 +23,7 @@ async def create_collection(
     role: Annotated[str, Field(max_length=100, description="Name of the role, where a role owns it")] = "",
 ) -> ListedCollection:
     """Create a collection of documents, or return the one of this name. Only administrators create shared ones."""
-    return build_collection(await context.collections.open(name, owner, role))
+    return build_collection(await open_collection(context, name, owner, role))
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE])

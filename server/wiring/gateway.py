@@ -164,7 +164,7 @@ async def open_gateway(
         open_vendor_sessions(settings) as sessions,
         open_module_lifespans(catalogue.modules),
         _open_caller_limits(settings, worker) as limits,
-        open_search_engine(settings, database) as search,
+        open_search_engine(settings, database, broker) as search,
         _run_background_tasks() as start,
     ):
         generations = Generations(deployment.get_role_address(deployment.data_plane_role), database)

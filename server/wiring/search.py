@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
+from broker.interface import TenantKeyBroker
 from core.config.search import SearchSettings
 from core.config.settings import Settings
 from core.db import Database
@@ -11,11 +12,15 @@ from core.errors import Invalid
 from core.http.guarded_client import GuardedClient
 from core.http.outbound_addresses import AllowedAddresses
 from gateway.embedding_models import CallEmbedders
+from gateway.tenant_keys import TenantKeys
 from search.embedding.builtin import BUILTIN_MODEL
+from search.embedding.http_models import OPENAI_URL, VOYAGE_URL
 from search.embedding.registry import EmbedderRegistry, EmbeddingOptions, LocalModel
 from search.engine import SearchEngine
 
 VENDOR_CONNECTIONS = 8
+VENDOR_URLS = {"voyage": VOYAGE_URL, "openai": OPENAI_URL}
+"""Where keys of tenants are sent, by their kind."""
 _DIMENSIONS = {
     "cl-nagoya/ruri-v3-30m": 256,
     "cl-nagoya/ruri-v3-70m": 384,
@@ -35,8 +40,10 @@ class SearchRuntime(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def open_search_engine(settings: Settings, database: Database) -> AsyncGenerator[SearchRuntime]:
-    """Open the engine. No model is loaded before a text is embedded.
+async def open_search_engine(
+    settings: Settings, database: Database, broker: TenantKeyBroker
+) -> AsyncGenerator[SearchRuntime]:
+    """Open the engine. No model is loaded before a text is embedded. `broker` has the tenants' keys of vendors.
 
     Raises:
         Invalid: the embedding model of the settings is unknown.
@@ -49,7 +56,7 @@ async def open_search_engine(settings: Settings, database: Database) -> AsyncGen
     keys = {} if settings.search.voyage_key is None else {"voyage": settings.search.voyage_key}
     await client.open()
     try:
-        embedders = CallEmbedders(registry, default, keys)
+        embedders = CallEmbedders(registry, default, keys, TenantKeys(broker, VENDOR_URLS).get)
         yield SearchRuntime(SearchEngine(database, embedders, quota_bytes=settings.search_quota_mb << 20), embedders)
     finally:
         registry.close()

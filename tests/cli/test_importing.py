@@ -139,11 +139,16 @@ def test_at_a_server_with_a_token(cli: Home, tenant: str, tmp_path: Path) -> Non
     assert (stored["documents_stored"], stored["failed"]) == (1, [])
     read = ("call", "rag", "get_doc", "--params", '{"file_path": "tea.md"}', "--json")
     assert cli.run(*read, "--tenant", tenant).json()["title"] == "Tea"
-    assert cli.run(*read, "--tenant", "default").code == 1
+    assert cli.run(*read, "--tenant", "default", "--user", "admin@localhost").code == 1
     assert there.run("import", "memory", str(file), "--tenant", "default").code == 2
     assert there.run("import", "memory", str(file), "--user", "ada@example.com").code == 2
     assert there.run("import", "memory", str(file), MCPIST_TOKEN=made["token"][:-4] + "AAAA").code in (2, 3)
-    assert cli.run("call", "knowledge_graph", "read_graph", "--tenant", "default", "--json").json()["entities"] == []
+    assert (
+        cli.run(
+            "call", "knowledge_graph", "read_graph", "--tenant", "default", "--user", "admin@localhost", "--json"
+        ).json()["entities"]
+        == []
+    )
 
 
 def test_a_token_that_may_only_read_writes_nothing(cli: Home, tenant: str, tmp_path: Path) -> None:

@@ -83,6 +83,23 @@ async def test_memos_are_ones_own(product: Product, node: Node, people: People) 
     assert await query(node, people.admin.token, "when do we release?") == []
 
 
+@pytest.mark.parametrize(
+    ("model", "problem"), [("voyage-3-lite", "key"), ("no-such-model", "no embedding model no-such-model")]
+)
+async def test_a_tenant_s_model_wants_its_key(
+    product: Product, node: Node, people: People, model: str, problem: str
+) -> None:
+    def choose(stored: Any) -> Any:
+        return apply_changes(MODULE, stored, {"embedding_model": model})
+
+    await set_settings(product.console, ACTOR, people.acme.id, "memo", choose)
+    answer = await node.call(people.admin.token, "memo", "save_memo", DEPLOY)
+    assert answer.failed
+    assert problem in answer.text
+    assert DEPLOY["text"] not in answer.text
+    assert not (await node.call(people.other_admin.token, "memo", "save_memo", DEPLOY)).failed
+
+
 async def test_a_tenant_may_keep_chunks_and_hashes(product: Product, node: Node, people: People) -> None:
     wanted = {"keep_chunks": True, "keep_hashes": True}
     await set_settings(
