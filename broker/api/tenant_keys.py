@@ -47,7 +47,9 @@ class TenantKeyList(ResponseModel):
 class TenantKeyUpsert(RequestModel):
     """A key to store."""
 
-    secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_KEY_LENGTH)] = Field(description="The key.")
+    secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_KEY_LENGTH)] = Field(
+        description="Secret key of the vendor."
+    )
     despite_failures: bool = Field(
         default=False,
         description="True to store the key although the trial fails, such as while its vendor is away.",
@@ -68,8 +70,8 @@ class TenantKeyTrialView(ResponseModel):
 class SavedTenantKeyView(ResponseModel):
     """The stored key without the key itself, and the trial before."""
 
-    key: TenantKeyView
-    trial: TenantKeyTrialView
+    key: TenantKeyView = Field(description="Key as it is stored, without its secret.")
+    trial: TenantKeyTrialView = Field(description="Trial of the key at its vendor.")
 
 
 @routes.get("/tenant-keys")
