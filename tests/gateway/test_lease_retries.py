@@ -62,7 +62,7 @@ class Scripted:
     async def create_mandate(self, *_: Any, **__: Any) -> Any:
         raise AssertionError("nobody asks for that here")
 
-    verify_mandate = end_mandate = create_mandate
+    verify_mandate = end_mandate = lease_tenant_key = create_mandate
 
 
 class CountingKey(ServiceTokenSigner):
