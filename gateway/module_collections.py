@@ -21,7 +21,7 @@ from modules.kit import (
     StoredDocumentPage,
     ToolError,
 )
-from modules.kit.collections import NO_FILTER
+from modules.kit.collections import NO_FILTER, ReportStep
 from search.engine import SearchEngine
 from search.records import (
     CollectionCaller,
@@ -68,11 +68,24 @@ class ModuleCollections:
         return None if found is None else _build_info(found)
 
     async def open(
-        self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "", *, model: str = ""
+        self,
+        name: str,
+        owner: CollectionOwner = CollectionOwner.USER,
+        role: str = "",
+        *,
+        model: str = "",
+        member_writes: bool = False,
     ) -> CollectionInfo:
+        kind = CollectionKind(owner.value)
         async with self._changing() as engine:
-            kind = CollectionKind(owner.value)
-            return _build_info(await engine.open_collection(self._caller, name, kind, role, model=model))
+            found = await engine.open_collection(
+                self._caller, name, kind, role, model=model, member_writes=member_writes
+            )
+        return _build_info(found)
+
+    async def reembed(self, collection: UUID, model: str, report: ReportStep | None = None) -> int:
+        async with self._changing() as engine:
+            return await engine.reembed(self._caller, collection, model, report)
 
     async def remove(self, collection: UUID) -> int:
         async with self._changing() as engine:

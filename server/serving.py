@@ -256,6 +256,10 @@ async def _serve_gateway(
     """Serve a gateway at its port, with the metrics of all workers; at the end all drain at the same time."""
     if (problem := find_stream_memory_problem(settings)) is not None:
         log.warning("%s", problem, extra={"event": "streams_exceed_memory"})
+    if settings.search.chroma_path:
+        log.warning(
+            "CHROMA_PATH has no meaning here: vectors are in PostgreSQL", extra={"event": "chroma_path_ignored"}
+        )
     async with contextlib.AsyncExitStack() as stack:
         read_workers = None if workers is None else workers.read_metrics
         await stack.enter_async_context(serve_process_metrics(settings, gateway.metrics, read_workers))

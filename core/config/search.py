@@ -40,6 +40,15 @@ class SearchSettings:
         shown_default="no key",
         secret=True,
     )
+    chroma_path: str = declare_setting(
+        "CHROMA_PATH",
+        str,
+        "a folder",
+        "Where other memo services keep their vectors. It has no meaning here: they are in the database. The start "
+        "logs `chroma_path_ignored`.",
+        "",
+        shown_default="not set",
+    )
 
 
 def read_search_settings(environment: Mapping[str, str]) -> tuple[SearchSettings, list[str]]:

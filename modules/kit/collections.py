@@ -1,6 +1,6 @@
 """Collections of searched documents: what a module stores in one is found by its meaning and by its words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -119,6 +119,9 @@ class DocumentFilter:
 
 NO_FILTER = DocumentFilter()
 
+ReportStep = Callable[[int, int], Awaitable[None]]
+"""Is told how many are done, and of how many."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
@@ -163,10 +166,16 @@ class Collections(Protocol):
         ...
 
     async def open(
-        self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = "", *, model: str = ""
+        self,
+        name: str,
+        owner: CollectionOwner = CollectionOwner.USER,
+        role: str = "",
+        *,
+        model: str = "",
+        member_writes: bool = False,
     ) -> CollectionInfo:
         """Return a collection, which is created where there is none, with the embedding `model` of this name, or the
-        deployment's. Only administrators create shared ones.
+        deployment's. Only administrators create shared ones, and write to them unless `member_writes`.
 
         Raises:
             ToolError: the caller may not create it, or the role or the model does not exist for them.
@@ -178,6 +187,15 @@ class Collections(Protocol):
 
         Raises:
             ToolError: there is none, or the caller may not write to it.
+        """
+        ...
+
+    async def reembed(self, collection: UUID, model: str, report: ReportStep | None = None) -> int:
+        """Give a collection another embedding model; return how many documents were embedded. Until all are, searches
+        find by the old model. What was interrupted goes on where it ended. `report` is told of each step.
+
+        Raises:
+            ToolError: the caller may not write to it, a document's text was not kept, or the model failed.
         """
         ...
 

@@ -23,6 +23,7 @@ MODULE = Module(
         "file_path": ParameterSample("guide/install.md", "list_docs_by_date", "/documents/0/file_path"),
         "source_id": ParameterSample("4f6c0d2e9b7a4d3c8e1f5a6b7c8d9e0f", "list_sources", "/sources/0/source_id"),
         "source": ParameterSample({"kind": "github", "repository": "acme/docs", "folder": "guide"}),
+        "model": ParameterSample("use-multilingual-v3"),
         "tag": ParameterSample("guide", "list_tags", "/tags/0/tag"),
     },
 )

@@ -21,7 +21,12 @@ async def find_collection(context: Context, named: str | None) -> CollectionInfo
 
 
 async def open_collection(
-    context: Context, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
+    context: Context,
+    name: str,
+    owner: CollectionOwner = CollectionOwner.USER,
+    role: str = "",
+    *,
+    member_writes: bool = False,
 ) -> CollectionInfo:
     """Return a collection, which is created with the model of the service's settings where there is none.
 
@@ -29,7 +34,8 @@ async def open_collection(
         ToolError: the caller may not create it.
     """
     settings = await context.get_settings(DocumentSettings)
-    return await context.collections.open(name, owner, role, model=settings.embedding_model)
+    model = settings.embedding_model
+    return await context.collections.open(name, owner, role, model=model, member_writes=member_writes)
 
 
 async def find_readable(context: Context, named: str | None) -> CollectionInfo | None:

@@ -185,6 +185,13 @@ class CollectionList(BaseModel):
     collections: list[ListedCollection]
 
 
+class ChangedModel(BaseModel):
+    """A collection that has another embedding model, and how many documents were embedded anew."""
+
+    message: str
+    documents: int
+
+
 class DeletedCollection(BaseModel):
     """A collection that was deleted, and how many documents it had."""
 

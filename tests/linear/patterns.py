@@ -13,7 +13,9 @@ from typing import Any, Literal
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("core", "broker", "gateway", "modules", "search", "admin_ui", "server", "cli")
 METHODS = ("match", "fullmatch", "search", "split", "findall", "finditer", "sub", "subn")
-DECLARATIONS = frozenset({"Field", "StringConstraints", "Path", "Query", "Header", "Cookie", "Form", "Body"})
+DECLARATIONS = frozenset(
+    {"Field", "StringConstraints", "Path", "Query", "Header", "Cookie", "Form", "Body", "describe_setting"}
+)
 """Calls whose `pattern` pydantic-core compiles with Rust's regex crate, which has no backtracking."""
 _MENTION = re.compile(rf"\bre\.|\bpattern\b|\.(?:{'|'.join(METHODS)})\b")
 """Files without a match of this hold nothing to find; parsing all takes seconds."""

@@ -178,3 +178,18 @@ async def test_odd_texts_are_kept_as_they_are(node: Node, people: People, text: 
     read = await ask(node, people.admin.token, "get_doc", file_path="kept.md")
     assert read.value["content"] == text
     assert not (await ask(node, people.admin.token, "search_docs", query=text[:100])).failed
+
+
+async def test_members_write_where_they_may(product: Product, node: Node, people: People) -> None:
+    member = await product.person(people.acme, "member@mail.test", allow=["rag.*"])
+    boss = await product.person(people.acme, "boss@mail.test", allow=["rag.*"])
+    await change_user(product.console, ACTOR, people.acme.id, boss.id, system_role="admin")
+    await ask(node, boss.token, "create_collection", name="wiki", owner="tenant", members_write=True)
+    (listed,) = (await ask(node, member.token, "list_collections")).value["collections"]
+    assert (listed["name"], listed["can_write"]) == ("wiki", True)
+    await index(node, member.token, "a.md", TEA, collection="wiki")
+    found = (await ask(node, boss.token, "search_docs", query="tea")).value["results"]
+    assert [one["file_path"] for one in found] == ["a.md"]
+    assert (
+        await ask(node, people.other_admin.token, "search_docs", query="tea")
+    ).text == "No matching documents found."

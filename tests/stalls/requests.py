@@ -24,6 +24,13 @@ from tests.stalls.watch import Request
 from tests.support.mcp_client import envelope, headers_for
 
 HEAD = 32 * 1024
+TOOL_ROUTES = (
+    ("POST", "/rag/memo/save"),
+    ("GET", "/rag/memo/search"),
+    ("GET", "/rag/memo/get"),
+    ("POST", "/rag/memo/delete"),
+    ("POST", "/rag/documents"),
+)
 MARK = "@@"
 """Stands in a JSON text for a value that is put in as bytes."""
 
@@ -431,10 +438,17 @@ def pages(surface: Surface, turns: Turns) -> Iterator[Asked]:
         (b"content-type", b"application/x-www-form-urlencoded"), (b"sec-fetch-site", b"same-origin"),
     ]  # fmt: skip
     as_json = [*plain[:3], (b"content-type", b"application/json")]
-    for path in (*METADATA, "/healthz", "/readyz", "/made-up"):
+    for path in (*METADATA, "/healthz", "/readyz", "/healthcheck", "/made-up"):
         for unit in turns.units():
             query = _escaped(unit, MAX_QUERY_BYTES - 10)
             yield Asked(f"GET {path}", repr(unit), Request("GET", path, query=query, headers=plain))
+    bearer = (b"authorization", f"Bearer {surface.admin.token}".encode())
+    for method, path in TOOL_ROUTES:
+        for unit in turns.units():
+            query = _escaped(unit, MAX_QUERY_BYTES - 10)
+            body = b"" if method == "GET" else filled({"text": MARK}, text_of(unit))
+            headers = [*plain[:3], (b"content-type", b"application/json"), bearer]
+            yield Asked(f"{method} {path}", repr(unit), Request(method, path, query=query, headers=headers, body=body))
     names = turns.some(field_names(), 6)
     for route in routes_of(surface.identity.gateway.app.otherwise):
         for method in sorted((route.methods or set()) - {"HEAD", "OPTIONS"}):

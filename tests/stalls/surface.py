@@ -21,6 +21,7 @@ from tests.support.product import ACTOR, Person, product_on
 from tests.support.toy_modules import Lab
 
 GENEROUS = {
+    "job_patience": 0.05,
     "rate_per_second": 1_000_000.0,
     "rate_burst": 1_000_000,
     "failed_auth_per_minute": 1_000_000,

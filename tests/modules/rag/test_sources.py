@@ -152,6 +152,18 @@ async def test_a_shared_collection_asks_for_consent(desk: Desk) -> None:
     assert not (await desk.ask("add_source", source=place, collection="handbook", share=True)).failed
 
 
+async def test_another_model_is_refused_where_there_is_none(desk: Desk) -> None:
+    """Nothing is lost: the collection keeps the model that it has."""
+    await desk.ask("index_doc", file_path="tea.md", text="Green tea is brewed at 80 degrees.")
+    for model, problem in (("no-such-model", "no embedding model no-such-model"), ("voyage-3-lite", "key")):
+        answer = await desk.ask("change_embedding_model", collection="documents", model=model)
+        assert answer.failed
+        assert problem in answer.text
+    listed = (await desk.ask("list_collections")).value["collections"]
+    assert [one["embedding_model"] for one in listed if one["name"] == "documents"] == ["use-multilingual-v3"]
+    assert (await desk.ask("search_docs", query="tea")).value["results"]
+
+
 WRONG_PLACES: list[dict[str, Any]] = [
     {"kind": "github", "repository": "no slash"},
     {"kind": "github", "repository": "a/b/c"},
