@@ -19,7 +19,7 @@ _KEY = re.compile(r"([A-Za-z_][\w-]{0,50})[ \t]*:(?:[ \t]+|$)")
 _FIRST_HEADING = re.compile(r"(?:[ \t]*\r?\n)*# +([^\r\n]{1,1000})")
 _ITEM = re.compile(r"[ \t]*-[ \t]+")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*+)\"|'((?:[^']|'')*+)'")
-_COMMENT = re.compile(r"[ \t]#.*")
+_PLAIN_COMMENT = re.compile(r"[ \t]#.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _read_text(value: str) -> str:
     """Read a scalar: quoted, or plain up to a comment."""
     quoted = _QUOTED.match(value)
     if quoted is None:
-        return " ".join(_COMMENT.sub("", value).split())
+        return " ".join(_PLAIN_COMMENT.sub("", value).split())
     if quoted[1] is not None:
         return " ".join(quoted[1].replace('\\"', '"').replace("\\\\", "\\").split())
     return " ".join((quoted[2] or "").replace("''", "'").split())

@@ -246,6 +246,7 @@ WITH_PATTERNS = (
     "0032_jobs",
     "0034_results",
     "0035_schedules",
+    "0050_tenant_keys",
 )
 BOUNDED_COLUMNS = {
     "entry": "core.email_address: 320 characters, before any statement",
