@@ -52,10 +52,11 @@ async def test_a_handler_that_does_not_end_is_left_behind(
 ) -> None:
     monkeypatch.setattr("jobs.job_run.GRACE_SECONDS", 0)
     monkeypatch.setattr("jobs.job_run.ABANDON_SECONDS", 0.05)
-    let_go = asyncio.Event()
+    began, let_go = asyncio.Event(), asyncio.Event()
 
     class Deaf:
         async def run(self, *_given: Any) -> JobOutcome:
+            began.set()
             while not let_go.is_set():
                 try:
                     await let_go.wait()
@@ -67,6 +68,7 @@ async def test_a_handler_that_does_not_end_is_left_behind(
     async with plant.run_worker(handlers={"call": Deaf()}) as worker:
         try:
             job = await plant.wait_for(await plant.enqueue(tenant), JobState.RUNNING)
+            await began.wait()
             await plant.queue.cancel_job(tenant.id, tenant.users[0], job.id)
             ended = await plant.wait_for(job, JobState.UNKNOWN)
             assert ended.error == JobError.OUTCOME_UNKNOWN
