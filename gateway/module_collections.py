@@ -57,13 +57,13 @@ class ModuleCollections:
         self._read_only = read_only
 
     async def list(self) -> Sequence[CollectionInfo]:
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             return [_build_info(one) for one in await engine.list_collections(self._caller)]
 
     async def find(
         self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
     ) -> CollectionInfo | None:
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             found = await engine.find_collection(self._caller, name, CollectionKind(owner.value), role)
         return None if found is None else _build_info(found)
 
@@ -77,18 +77,18 @@ class ModuleCollections:
         member_writes: bool = False,
     ) -> CollectionInfo:
         kind = CollectionKind(owner.value)
-        async with self._changing() as engine:
+        async with self._open_for_change() as engine:
             found = await engine.open_collection(
                 self._caller, name, kind, role, model=model, member_writes=member_writes
             )
         return _build_info(found)
 
     async def reembed(self, collection: UUID, model: str, report: ReportStep | None = None) -> int:
-        async with self._changing() as engine:
+        async with self._open_for_change() as engine:
             return await engine.reembed(self._caller, collection, model, report)
 
     async def remove(self, collection: UUID) -> int:
-        async with self._changing() as engine:
+        async with self._open_for_change() as engine:
             return await engine.remove_collection(self._caller, collection)
 
     async def put(
@@ -104,22 +104,22 @@ class ModuleCollections:
             document.keep_text,
             document.max_chunk_chars,
         )
-        async with self._changing() as engine:
+        async with self._open_for_change() as engine:
             stored = await engine.put_document(self._caller, collection, draft, expected_version=expected_version)
         return _build_document(stored)
 
     async def get(self, collection: UUID, key: str) -> StoredDocument | None:
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             found = await engine.get_document(self._caller, collection, key)
         return None if found is None else _build_document(found)
 
     async def get_by_id(self, document: UUID) -> StoredDocument | None:
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             found = await engine.get_document_by_id(self._caller, document)
         return None if found is None else _build_document(found)
 
     async def delete(self, collection: UUID, key: str, *, expected_version: int | None = None) -> bool:
-        async with self._changing() as engine:
+        async with self._open_for_change() as engine:
             return await engine.delete_document(self._caller, collection, key, expected_version=expected_version)
 
     async def list_documents(
@@ -131,14 +131,14 @@ class ModuleCollections:
         after: str = "",
         limit: int = 50,
     ) -> StoredDocumentPage:
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             page = await engine.list_documents(
                 self._caller, collections, _build_condition(filter), newest_first=newest_first, after=after, limit=limit
             )
         return StoredDocumentPage(tuple(map(_build_document, page.documents)), page.next_after)
 
     async def count_tags(self, collections: Sequence[UUID] | None = None) -> Sequence[tuple[str, int]]:
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             return await engine.count_tags(self._caller, collections)
 
     async def search(
@@ -150,7 +150,7 @@ class ModuleCollections:
         mode: SearchMode = SearchMode.HYBRID,
         limit: int = 5,
     ) -> Sequence[SearchHit]:
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             found = await engine.search(
                 self._caller,
                 query,
@@ -162,11 +162,11 @@ class ModuleCollections:
         return [_build_hit(passage) for passage in found]
 
     async def describe_model(self) -> str:
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             return await engine.load_default_model(self._caller)
 
     @asynccontextmanager
-    async def _reading(self) -> AsyncGenerator[SearchEngine]:
+    async def _open_engine(self) -> AsyncGenerator[SearchEngine]:
         """Give the engine, whose errors become the tool's."""
         if self._engine is None:
             raise ToolError(NO_SEARCH, code="unavailable")
@@ -185,10 +185,10 @@ class ModuleCollections:
             CURRENT_REQUEST.reset(token)
 
     @asynccontextmanager
-    async def _changing(self) -> AsyncGenerator[SearchEngine]:
+    async def _open_for_change(self) -> AsyncGenerator[SearchEngine]:
         if self._read_only:
             raise RuntimeError("a tool that is declared read-only changes a collection")
-        async with self._reading() as engine:
+        async with self._open_engine() as engine:
             self._changes.require_may_act()
             try:
                 yield engine

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cli.client.mcp_tools import ToolCaller
-    from cli.moving_in.graph_lines import GraphReport, Refusal
+    from cli.moving_in.graph_lines import GraphReport, RefusedEntry
     from cli.moving_in.markdown_import import MarkdownImport
     from cli.progress import Report
 
@@ -147,7 +147,7 @@ def _print_documents(found: "MarkdownImport", dry_run: bool) -> None:
         _print_graph(found.graph, dry_run)
 
 
-def _print_refused(word: str, refused: "Sequence[Refusal]", total: int) -> None:
+def _print_refused(word: str, refused: "Sequence[RefusedEntry]", total: int) -> None:
     for one in refused[:MAX_SHOWN]:
         print_line(f"  {word}: {one.place}: {one.reason}")
     if total > MAX_SHOWN:

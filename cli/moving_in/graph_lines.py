@@ -34,7 +34,7 @@ class GraphLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedEntry:
     """What was not imported, and why."""
 
     place: str
@@ -46,13 +46,13 @@ class GraphReport:
     """What was written. `counts` has the names of ``COUNTS``."""
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
-    refused: list[Refusal] = field(default_factory=list[Refusal])
+    refused: list[RefusedEntry] = field(default_factory=list[RefusedEntry])
     lines: int = 0
 
     def refuse(self, place: str, reason: str) -> None:
         """Add what was not sent at all."""
         self.counts["refused_count"] += 1
-        self.refused.append(Refusal(place, reason))
+        self.refused.append(RefusedEntry(place, reason))
 
     def to_document(self) -> dict[str, Any]:
         """Build its part of the JSON report."""
@@ -142,4 +142,4 @@ def _add_answer(report: GraphReport, part: Sequence[GraphLine], answer: Mapping[
         line = part[refused.line - 1]
         nth = refused.observation
         place = line.place if nth is None else f"{line.place}, observation {line.skipped + nth}"
-        report.refused.append(Refusal(place, refused.reason))
+        report.refused.append(RefusedEntry(place, refused.reason))

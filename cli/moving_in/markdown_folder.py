@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.moving_in.graph_lines import Refusal
+from cli.moving_in.graph_lines import RefusedEntry
 from core.errors import Invalid
 from modules.kit.collections import MAX_DOCUMENT_KEY, MAX_DOCUMENT_TEXT, MAX_TITLE_LENGTH
 from modules.kit.front_matter import FrontMatter, read_front_matter
@@ -26,7 +26,7 @@ class MarkdownDocument:
     head: str
 
 
-def list_markdown_files(folder: Path) -> tuple[list[Path], list[Refusal]]:
+def list_markdown_files(folder: Path) -> tuple[list[Path], list[RefusedEntry]]:
     """List the files of a folder in order, and what is passed over: hidden things and symbolic links. Other files than
     Markdown are not told.
 
@@ -36,7 +36,7 @@ def list_markdown_files(folder: Path) -> tuple[list[Path], list[Refusal]]:
     if not folder.is_dir():
         raise Invalid(f"{folder} is no folder")
     files: list[Path] = []
-    skipped: list[Refusal] = []
+    skipped: list[RefusedEntry] = []
     waiting = [folder]
     while waiting:
         current = waiting.pop()
@@ -45,13 +45,13 @@ def list_markdown_files(folder: Path) -> tuple[list[Path], list[Refusal]]:
         except OSError as error:
             if current == folder:
                 raise Invalid(f"cannot read {folder}: {error.strerror}") from None
-            skipped.append(Refusal(_name(folder, current), f"cannot be read: {error.strerror}"))
+            skipped.append(RefusedEntry(_name(folder, current), f"cannot be read: {error.strerror}"))
             continue
         for entry in entries:
             path = Path(entry.path)
             if (reason := _explain_skip(entry, folder)) is not None:
                 if reason:
-                    skipped.append(Refusal(_name(folder, path), reason))
+                    skipped.append(RefusedEntry(_name(folder, path), reason))
             elif entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
             else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.failures import ToolCallError
 from cli.moving_in.basic_memory import Note, build_graph_lines, read_note
-from cli.moving_in.graph_lines import GraphReport, Refusal, send_lines
+from cli.moving_in.graph_lines import GraphReport, RefusedEntry, send_lines
 from cli.moving_in.markdown_folder import MarkdownDocument, list_markdown_files, read_document
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class MarkdownImport:
         self._collection = collection
         self._with_graph = with_graph
         self.stored = 0
-        self.skipped: list[Refusal] = []
-        self.failed: list[Refusal] = []
+        self.skipped: list[RefusedEntry] = []
+        self.failed: list[RefusedEntry] = []
         self.graph: GraphReport | None = GraphReport() if with_graph else None
 
     @property
@@ -51,13 +51,13 @@ class MarkdownImport:
             tell(f"{nth} of {len(files)} files")
             document = read_document(self._folder, path)
             if isinstance(document, str):
-                self.failed.append(Refusal(path.relative_to(self._folder).as_posix(), document))
+                self.failed.append(RefusedEntry(path.relative_to(self._folder).as_posix(), document))
                 continue
             try:
                 self._store(document, caller)
                 in_a_row = 0
             except ToolCallError as error:
-                self.failed.append(Refusal(document.path, str(error)))
+                self.failed.append(RefusedEntry(document.path, str(error)))
                 in_a_row += 1
                 if in_a_row == MAX_FAILURES_IN_A_ROW:
                     raise

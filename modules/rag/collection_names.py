@@ -8,16 +8,15 @@ from modules.rag.models import DEFAULT_COLLECTION
 from modules.rag.settings import DocumentSettings
 
 
-async def find_collection(context: Context, named: str | None) -> CollectionInfo:
-    """Find the collection of this name or id; without a name the caller's own documents, which are created.
+async def find_or_create(context: Context, named: str | None) -> CollectionInfo:
+    """Find the collection of this name or id; the caller's own documents, which are created, without a name.
 
     Raises:
         ToolError: the caller may read no such collection, or several.
     """
     if named is None or named == DEFAULT_COLLECTION:
         return await open_collection(context, DEFAULT_COLLECTION)
-    (found,) = _select(await context.collections.list(), [named])
-    return found
+    return _find_named(await context.collections.list(), named)
 
 
 async def open_collection(
@@ -39,19 +38,32 @@ async def open_collection(
 
 
 async def find_readable(context: Context, named: str | None) -> CollectionInfo | None:
-    """Find the collection of this name or id, and create none.
+    """Find the collection of this name or id, and create none; without a name the caller's own documents, None where
+    they have none. Of several of that name their own documents come first, as in :func:`find_or_create`.
 
     Raises:
         ToolError: the caller may read no such collection, or several.
     """
-    if named is None:
-        return await context.collections.find(DEFAULT_COLLECTION)
-    (found,) = _select(await context.collections.list(), [named])
+    if named is None or named == DEFAULT_COLLECTION:
+        own = await context.collections.find(DEFAULT_COLLECTION)
+        if own is not None or named is None:
+            return own
+    return _find_named(await context.collections.list(), named)
+
+
+async def find_existing(context: Context, named: str) -> CollectionInfo:
+    """Find the collection of this name or id.
+
+    Raises:
+        ToolError: the caller may read no such collection, or several.
+    """
+    found = await find_readable(context, named)
+    assert found is not None, "a collection that is named and not found is an error"
     return found
 
 
 async def select_collections(context: Context, named: Sequence[str]) -> Sequence[CollectionInfo]:
-    """Select collections by name or id; all that the caller may read where none is named.
+    """Select collections: all of each name, or that of an id; all that the caller may read where none is named.
 
     Raises:
         ToolError: the caller may read no such collection.
@@ -59,24 +71,20 @@ async def select_collections(context: Context, named: Sequence[str]) -> Sequence
     readable = await context.collections.list()
     if not named:
         return readable
-    names = {one.name for one in readable}
     return [
         one
         for name in named
-        for one in ([found for found in readable if found.name == name] if name in names else _select(readable, [name]))
+        for one in [found for found in readable if found.name == name] or [_find_named(readable, name)]
     ]
 
 
-def _select(readable: Sequence[CollectionInfo], named: Sequence[str]) -> list[CollectionInfo]:
-    selected = list[CollectionInfo]()
-    for name in named:
-        found = [one for one in readable if one.name == name or str(one.id) == name.lower()]
-        if not found:
-            raise ToolError(f"you may read no collection {name!r}")
-        if len(found) > 1:
-            raise ToolError(f"several collections are called {name!r}; name one by its id")
-        selected += found
-    return selected
+def _find_named(readable: Sequence[CollectionInfo], name: str) -> CollectionInfo:
+    found = [one for one in readable if one.name == name or str(one.id) == name.lower()]
+    if not found:
+        raise ToolError(f"you may read no collection {name!r}")
+    if len(found) > 1:
+        raise ToolError(f"several collections are called {name!r}; name one by its id")
+    return found[0]
 
 
 def map_names(collections: Sequence[CollectionInfo]) -> dict[UUID, str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from modules.kit import CollectionOwner, Context, Execution, Hints, tool
-from modules.rag.collection_names import find_collection, open_collection
+from modules.rag.collection_names import find_existing, open_collection
 from modules.rag.models import ChangedModel, DeletedCollection, ListedCollection
 from modules.rag.read_tools import build_collection
 from modules.rag.write_tools import CHANGE_HINTS, WRITE
@@ -37,7 +37,7 @@ async def change_embedding_model(
 ) -> ChangedModel:
     """Embed a collection anew by another model. Meanwhile it is searched by the old one. A model of a vendor sends the
     texts to it."""
-    found = await find_collection(context, collection)
+    found = await find_existing(context, collection)
     documents = await context.collections.reembed(found.id, model, context.report_progress)
     return ChangedModel(message=f"{found.name} is embedded by {model}.", documents=documents)
 
@@ -48,7 +48,7 @@ async def delete_collection(
     collection: Annotated[str, Field(min_length=1, max_length=200, description="Name or id of the collection")],
 ) -> DeletedCollection:
     """Delete a collection with all of its documents."""
-    found = await find_collection(context, collection)
+    found = await find_existing(context, collection)
     documents = await context.collections.remove(found.id)
     return DeletedCollection(message=f"Deleted {found.name} with {documents} documents.", documents=documents)
 

@@ -17,7 +17,7 @@ from modules.kit import (
 )
 from modules.kit.results import Missable
 from modules.kit.text_cleaning import clean_line
-from modules.rag.collection_names import find_collection, map_names
+from modules.rag.collection_names import find_or_create, map_names
 from modules.rag.models import CollectionName
 from modules.rag.read_tools import READ, READ_HINTS
 from modules.rag.source_sync import list_stored, sync_source
@@ -79,7 +79,7 @@ async def add_source(
 ) -> ListedSource:
     """Add a source of documents: a GitHub repository, Notion pages or a Confluence space, read by your account. Its
     documents come when it is synchronized, now or by a schedule."""
-    found = await find_collection(context, collection)
+    found = await find_or_create(context, collection)
     if not found.can_write:
         raise ToolError("you may not write to this collection")
     await _check_consent(context, found, source.label, share)

@@ -18,7 +18,7 @@ from modules.kit import (
 from modules.kit.collections import MAX_TAGS, MAX_TITLE_LENGTH
 from modules.kit.front_matter import find_first_heading, read_front_matter
 from modules.kit.parameters import OptionalParameter
-from modules.rag.collection_names import find_collection, find_readable
+from modules.rag.collection_names import find_or_create, find_readable
 from modules.rag.models import (
     CollectionName,
     DeletedDocument,
@@ -59,7 +59,7 @@ async def index_doc(
     expected_version: ExpectedVersion = None,
 ) -> SavedDocument:
     """Store a document, so that it is found by its meaning and its words. One of the same path is replaced."""
-    found = await find_collection(context, collection)
+    found = await find_or_create(context, collection)
     front = read_front_matter(text)
     document = NewDocument(
         key=file_path,

@@ -9,6 +9,7 @@ from core.directory.users import assign_role, change_user
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit.untrusted import UNTRUSTED
 from tests.path.conftest import People, on_shared_product
+from tests.path.stream_app import listen, until, updated
 from tests.support.mcp_client import MODERN
 from tests.support.product import ACTOR, Node, Product
 
@@ -193,3 +194,21 @@ async def test_members_write_where_they_may(product: Product, node: Node, people
     assert (
         await ask(node, people.other_admin.token, "search_docs", query="tea")
     ).text == "No matching documents found."
+
+
+async def test_a_collection_that_is_not_there_is_not_made_to_be_deleted(node: Node, people: People) -> None:
+    for name in ("documents", "elsewhere"):
+        answer = await ask(node, people.admin.token, "delete_collection", collection=name)
+        assert f"you may read no collection '{name}'" in answer.text
+    assert (await ask(node, people.admin.token, "list_collections")).value["collections"] == []
+
+
+async def test_subscribers_are_told_of_a_changed_document(node: Node, people: People) -> None:
+    stored = await index(node, people.admin.token, "a.md", TEA)
+    wanted = {"resourceSubscriptions": [stored["uri"]]}
+    async with listen(node, people.admin, wanted) as stream:
+        await index(node, people.admin.token, "b.md", TEA)
+        assert updated(stream) == []
+        await ask(node, people.admin.token, "update_doc", file_path="a.md", title="Tea")
+        await until(lambda: bool(updated(stream)), 5)
+        assert updated(stream) == [stored["uri"]]

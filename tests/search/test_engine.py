@@ -1,6 +1,6 @@
 """The search engine on a real database: documents are stored, listed, searched and deleted."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
@@ -23,23 +23,6 @@ TEA = DocumentDraft(
     "notes/tea", "Tea", "Ada likes green tea.", ("drinks", "ada"), {"n": 1, "kind": "note"}, "https://t"
 )
 COFFEE = DocumentDraft("notes/coffee", "Coffee", "Bob likes black coffee.", ("drinks",), {"n": 1.5, "of": ["a"]})
-
-
-@pytest.fixture
-async def engine(database: ScratchDatabase) -> AsyncIterator[SearchEngine]:
-    async with database.open("mcpist_gateway") as gateway:
-        yield SearchEngine(gateway, ToyEmbedders())
-
-
-@pytest.fixture
-async def ada(make_tenant) -> CollectionCaller:
-    tenant = await make_tenant()
-    return CollectionCaller(tenant.id, tenant.users[0], "rag")
-
-
-@pytest.fixture
-async def notes(engine: SearchEngine, ada: CollectionCaller) -> SearchCollection:
-    return await engine.open_collection(ada, "notes")
 
 
 def keys(passages: Sequence[FoundPassage]) -> list[str]:
