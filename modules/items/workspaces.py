@@ -35,7 +35,8 @@ DEFAULT_STATUSES = (
 )
 
 _COLUMNS: LiteralString = """w.tenant_id, pg_postmaster_start_time() AS server_start, w.id, w.number, w.name,
-    w.owner, coalesce(r.name, '') AS role, w.generation, w.items, w.owner = 'user' OR w.member_writes OR EXISTS (SELECT FROM core.users u
+    w.owner, coalesce(r.name, '') AS role, w.generation, w.items,
+    w.owner = 'user' OR w.member_writes OR EXISTS (SELECT FROM core.users u
         WHERE u.tenant_id = $1 AND u.id = $2 AND u.system_role = 'admin') AS can_write"""
 _FROM: LiteralString = """modules.item_workspaces w
     LEFT JOIN core.roles r ON r.tenant_id = w.tenant_id AND r.id = w.role_id"""
