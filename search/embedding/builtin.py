@@ -1,10 +1,11 @@
 """The model that comes with the product: Universal Sentence Encoder (multilingual v3), offline, in numpy.
 
-16 languages, Japanese and English among them. Loading takes a second and 135 MB, so it waits for the first text.
+16 languages, Japanese and English among them. Loading takes a second, so it waits for the first text.
 """
 
 import asyncio
 import re
+import tempfile
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -112,4 +113,21 @@ def _load_encoder() -> Callable[[list[str]], Any]:
     threadpool_limits(1, user_api="blas")
     encoder = USE(threads=1)
     encoder.encode(["warm"])
+    # The one reference to the table that the package has; no public name leads to it.
+    backend = encoder._model  # pyright: ignore[reportPrivateUsage]
+    backend.table = _move_to_file(backend.table)
     return encoder.encode
+
+
+def _move_to_file(table: Any) -> Any:
+    """Move an array to a file without a name: of its 65 MB only rows of tokens that were met stay in memory. Where no
+    file can be written, the array stays as it is."""
+    import numpy as np
+
+    try:
+        with tempfile.TemporaryFile() as file:
+            table.tofile(file)
+            file.flush()
+            return np.memmap(file, dtype=table.dtype, mode="r", shape=table.shape)
+    except OSError:
+        return table
