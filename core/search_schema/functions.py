@@ -2,7 +2,7 @@
 
 from typing import LiteralString
 
-from core.search_schema.policies import build_readable
+from core.shared_rows import build_readable
 
 # A mark is made by whoever holds the table's lock until their commit; a rewrite waits for that, and removes it.
 TRIGGERS = """

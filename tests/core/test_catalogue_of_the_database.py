@@ -100,6 +100,14 @@ EXTRA_POLICIES = {
         for table in ("collections", "documents", "chunks", "token_counts")
         for name, command in (("readers", "r"), ("creators", "a"), ("changers", "w"), ("removers", "d"))
     },
+    # Who may read and write a workspace of items, beside its tenant: restrictive ones, too.
+    **{
+        (f"modules.item{table}", name): (command, ("mcpist_gateway",))
+        for table in ("_workspaces", "s", "_tags", "_relations", "_aliases", "_numbers", "_statuses", "_states")
+        for name, command in (("readers", "r"), ("creators", "a"), ("changers", "w"), ("removers", "d"))
+    },
+    # What modules.find_items looks through: it asks for the tenant and the workspace itself, and gives ids alone.
+    ("modules.items", "search_reads"): ("r", ("mcpist_search",)),
     # What search.find_candidates looks through: it asks for the tenant itself, and gives ids alone.
     ("search.documents", "search_reads"): ("r", ("mcpist_search",)),
     ("search.chunks", "search_reads"): ("r", ("mcpist_search",)),
