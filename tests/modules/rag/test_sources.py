@@ -169,7 +169,7 @@ async def test_documents_of_a_source_go_with_its_person(desk: Desk) -> None:
     await desk.ask("index_doc", desk.app.eve, file_path="other.md", text="roadmap")
 
     async def look() -> tuple[set[str], int]:
-        found = (await desk.ask("search_docs", query="roadmap", collection="plans")).value["results"]
+        found = (await desk.ask("search_docs", query="roadmap", collections=["plans"])).value["results"]
         listed = (await desk.ask("list_collections")).value["collections"]
         return {one["file_path"] for one in found}, sum(one["documents"] for one in listed if one["name"] == "plans")
 
