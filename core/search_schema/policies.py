@@ -33,6 +33,16 @@ CREATE POLICY search_reads ON search.documents FOR SELECT TO mcpist_search USING
 CREATE POLICY search_reads ON search.chunks FOR SELECT TO mcpist_search USING (true);
 """
 
+# For search.remove_orphans, a function of the owner's.
+ORPHAN_POLICIES = """
+CREATE POLICY owner_updates ON search.collections FOR UPDATE TO mcpist_owner USING (true);
+CREATE POLICY owner_finds ON search.documents FOR SELECT TO mcpist_owner USING (true);
+CREATE POLICY owner_removes ON search.documents FOR DELETE TO mcpist_owner USING (true);
+CREATE POLICY owner_finds ON search.chunks FOR SELECT TO mcpist_owner USING (true);
+CREATE POLICY owner_counts ON search.token_counts TO mcpist_owner USING (true);
+CREATE POLICY owner_finds_parents ON modules.documents FOR SELECT TO mcpist_owner USING (true);
+"""
+
 # A restrictive policy counts beside by_tenant. Reading is tested with each change, too: a statement that looks at no
 # column is not bound by the policies of SELECT.
 CALLER_POLICIES: LiteralString = f"""

@@ -113,6 +113,13 @@ EXTRA_POLICIES = {
     ("search.chunks", "search_reads"): ("r", ("mcpist_search",)),
     # What triggers count and mark, and what a rewrite counts.
     ("search.usage", "owner_counts"): ("*", ("mcpist_owner",)),
+    # Documents go whose source is gone: search.remove_orphans.
+    ("search.collections", "owner_updates"): ("w", ("mcpist_owner",)),
+    ("search.documents", "owner_finds"): ("r", ("mcpist_owner",)),
+    ("search.documents", "owner_removes"): ("d", ("mcpist_owner",)),
+    ("search.chunks", "owner_finds"): ("r", ("mcpist_owner",)),
+    ("search.token_counts", "owner_counts"): ("*", ("mcpist_owner",)),
+    ("modules.documents", "owner_finds_parents"): ("r", ("mcpist_owner",)),
     ("search.collections", "owner_counts"): ("r", ("mcpist_owner",)),
     ("search.dirty_tables", "owner_marks"): ("*", ("mcpist_owner",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.
