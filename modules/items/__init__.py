@@ -2,6 +2,7 @@
 
 from modules.items.bulk_tools import BULK_TOOLS
 from modules.items.errors import ERRORS
+from modules.items.import_tools import IMPORT_TOOLS
 from modules.items.item_tools import ITEM_TOOLS, READ, WRITE
 from modules.items.list_tools import LIST_TOOLS
 from modules.items.settings import ItemSettings
@@ -14,7 +15,7 @@ MODULE = Module(
     title="Items",
     description="What you and your team work on: tasks, notes and documents of any type, related, and a current state.",
     scopes=frozenset({READ, WRITE}),
-    tools=(*ITEM_TOOLS, *LIST_TOOLS, *BULK_TOOLS, *STATE_TOOLS, *WORKSPACE_TOOLS),
+    tools=(*ITEM_TOOLS, *LIST_TOOLS, *BULK_TOOLS, *STATE_TOOLS, *WORKSPACE_TOOLS, *IMPORT_TOOLS),
     settings=ItemSettings,
     untrusted=True,
     errors=ERRORS,
@@ -26,6 +27,9 @@ MODULE = Module(
         "from_type": ParameterSample("task"),
         "from_id": ParameterSample(1, "get_items", "/items/0/id"),
         "to_type": ParameterSample("note"),
+        "set_statuses.statuses": ParameterSample([{"name": "Open"}, {"name": "Done", "is_closed": True}]),
+        "updates": ParameterSample([{"type": "task", "id": 1, "data": {"status": "Closed"}}]),
+        "jsonl": ParameterSample('{"key": "task-1", "title": "Water the plants", "tags": ["home"]}'),
         "workspace": ParameterSample("default", "list_workspaces", "/workspaces/0/name"),
     },
 )

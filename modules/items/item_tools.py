@@ -162,7 +162,7 @@ async def update_item(
     return SavedItem(**collect_fields(after, found), replaced=replaced)
 
 
-@tool(hints=ACTION_HINTS, scopes=[WRITE], keywords="remove, 削除")
+@tool(hints=ACTION_HINTS, scopes=[WRITE], keywords="remove")
 async def delete_item(
     context: Context,
     type: TypeParameter,

@@ -37,7 +37,7 @@ async def create_workspace(
     return _build_listed(created)
 
 
-@tool(hints=ACTION_HINTS, scopes=[WRITE], keywords="remove, ワークスペース, 削除")
+@tool(hints=ACTION_HINTS, scopes=[WRITE], keywords="remove")
 async def delete_workspace(
     context: Context,
     workspace: Annotated[str, Field(min_length=1, max_length=250, description="Name or id of the workspace")],

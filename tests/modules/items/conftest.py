@@ -59,9 +59,9 @@ async def make_office(database: ScratchDatabase, gateway: Database, tenant: Made
                 console, ACTOR, tenant.id, f"{name}@mail.test", system_role=system_role, roles=given
             )
             for name, system_role, given in (
-                ("ada", "admin", ["Team"]),
-                ("bob", "user", ["Team"]),
-                ("cat", "user", []),
+                ("ada", "admin", ("Team",)),
+                ("bob", "user", ("Team",)),
+                ("cat", "user", ()),
             )
         ]
     return Office(*(Person(gateway, MODULE, tenant.id, user) for user in made))

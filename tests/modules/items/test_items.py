@@ -263,7 +263,10 @@ async def test_the_current_state_has_a_history(ada: Person) -> None:
     assert (await ada.call("update_current_state", content="x", expected_revision=3))["metadata"]["revision"] == 4
     await ada.call("delete_item", type="task", id=1)
     page = await ada.call("get_state_history", limit=2)
-    assert [(one["revision"], one["content"], one["related"]) for one in page["states"]] == [(4, "x", []), (3, "# 2", [])]
+    assert [(one["revision"], one["content"], one["related"]) for one in page["states"]] == [
+        (4, "x", []),
+        (3, "# 2", []),
+    ]
     assert page["states"][0]["updated_by"] == "ada@mail.test"
     rest = await ada.call("get_state_history", limit=2, before=page["next_before"])
     assert ([one["revision"] for one in rest["states"]], "next_before" in rest) == ([2, 1], False)
@@ -281,15 +284,16 @@ async def test_workspaces_are_apart(ada: Person) -> None:
     assert await keys(ada) == ["task-1"]
     assert (await refused(ada, "create_item", type="x", title="y", related=["task-2"]))[0] == 1001
     listed = (await ada.call("list_workspaces"))["workspaces"]
-    assert [(one["name"], one["items"], one["can_write"]) for one in listed] == [("default", 1, True), ("plans", 2, True)]
+    assert [(one["name"], one["items"], one["can_write"]) for one in listed] == [
+        ("default", 1, True),
+        ("plans", 2, True),
+    ]
     assert await ada.call("delete_workspace", workspace="plans") == {"name": "plans", "items": 2}
     code, details = await refused(ada, "get_items", type="task", workspace="plans")
     assert (code, details["field"]) == (1002, "workspace")
 
 
 async def test_a_workspace_is_no_larger_than_set(office: Office) -> None:
-    import dataclasses
-
     small = dataclasses.replace(office.ada, settings={"max_items": 2})
     for _ in range(2):
         await create(small)
