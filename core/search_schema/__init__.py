@@ -52,7 +52,7 @@ CREATE_SEARCH_SCRIPT: LiteralString = "".join(
     )
 )
 REPLACE_FIND_SCRIPT: LiteralString = "".join(
-    (_OPEN, "DROP FUNCTION search.find_candidates;", functions.FIND, functions.FIND_RIGHTS, _CLOSE)
+    (_OPEN, functions.DROP_FIND, functions.FIND, functions.FIND_RIGHTS, _CLOSE)
 )
 """For a schema that an earlier version has created."""
 DROP_SEARCH_SCRIPT = """

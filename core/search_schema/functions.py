@@ -260,6 +260,14 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA search FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION search.list_dirty_tables, search.lock_table, search.rewrite_table TO mcpist_console;
 """
 
+# The cast loads pgvector: without it, its settings are unknown, and only a superuser may give them to a function.
+DROP_FIND = """
+SELECT '[1]'::halfvec;
+SET LOCAL ROLE mcpist_search;
+DROP FUNCTION search.find_candidates;
+SET LOCAL ROLE mcpist_owner;
+"""
+
 # The function belongs to a role that reads these tables and no others.
 FIND_RIGHTS = """
 REVOKE ALL ON FUNCTION search.find_candidates FROM PUBLIC;
