@@ -39,8 +39,8 @@ def _build_level(before: LiteralString, seen: LiteralString, depth: LiteralStrin
 
 
 _CENTER: LiteralString = "SELECT id FROM center"
-_UNTIL_FIRST: LiteralString = f"{_CENTER} UNION ALL SELECT id FROM first"
-_UNTIL_SECOND: LiteralString = f"{_UNTIL_FIRST} UNION ALL SELECT id FROM second"
+_UNTIL_FIRST: LiteralString = "SELECT id FROM center UNION ALL SELECT id FROM first"
+_UNTIL_SECOND: LiteralString = "SELECT id FROM center UNION ALL SELECT id FROM first UNION ALL SELECT id FROM second"
 WALK_AROUND: LiteralString = f"""
 WITH center AS MATERIALIZED (SELECT $4::bigint AS id WHERE $2::uuid IS NOT NULL),
 first AS MATERIALIZED ({_build_level("center", _CENTER, "1")}),
