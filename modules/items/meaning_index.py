@@ -129,8 +129,8 @@ async def count_pending(context: Context, workspace: Workspace) -> int:
 
 
 async def index_written(context: Context, workspace: Workspace, items: Iterable[int]) -> None:
-    """Index items with short texts that were just written, if the workspace is searched by meaning. Never fails: what is
-    not indexed stays pending."""
+    """Index items with short texts that were just written, if the workspace is searched by meaning. Never fails: what
+    is not indexed stays pending."""
     try:
         index = await find_index(context, workspace)
         if index is None or not index.can_write:

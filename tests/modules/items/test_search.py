@@ -163,6 +163,7 @@ async def test_the_function_finds_nothing_in_a_workspace_of_others(offices: tupl
         found = await store.fetchrow(
             "SELECT id, number FROM modules.item_workspaces WHERE tenant_id = $1 AND user_id = $2"
         )
+    assert found is not None
     words = f"'{found['number']}:secret'"
     assert (await find_ids(ada, found["id"], words))[1] == 1
     assert await find_ids(bob, found["id"], words) == await find_ids(eve, found["id"], words) == (None, None)
