@@ -32,7 +32,7 @@ class SimilarItems(BaseModel):
     pending: int
 
 
-@tool(hints=READ_HINTS, scopes=[READ], keywords="meaning, similar, related to, 意味検索, 似ている")
+@tool(hints=READ_HINTS, scopes=[READ], keywords="meaning, similar, 意味, 似ている")
 async def semantic_search(
     context: Context,
     query: Annotated[QueryText, Field(description="What is looked for, in any words")],

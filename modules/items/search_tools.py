@@ -49,7 +49,7 @@ class Suggestions(BaseModel):
     suggestions: list[str]
 
 
-@tool(hints=READ_HINTS, scopes=[READ], keywords="full text, find, 検索, 探す")
+@tool(hints=READ_HINTS, scopes=[READ], keywords="full text, 全文, 探す")
 async def search_items(
     context: Context,
     query: Annotated[QueryText, Field(description="Words, all of which an item has")],
@@ -101,7 +101,7 @@ async def search_suggest(
     return await READ_CACHE.read(context, workspace, "search_suggest", (query, tuple(types), limit), read)
 
 
-@tool(hints=READ_HINTS, scopes=[READ], keywords="label, タグ, 検索")
+@tool(hints=READ_HINTS, scopes=[READ], keywords="label, タグ")
 async def search_items_by_tag(
     context: Context,
     tag: Annotated[TagName, Field(description="Tag that the items have")],
