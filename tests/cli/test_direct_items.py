@@ -99,6 +99,31 @@ def test_single_items(client: DirectClient) -> None:
     assert client.call("delete_item", type="issues", id=1)["deleted"]
 
 
+def test_searches_and_the_graph(client: DirectClient) -> None:
+    client.call("create_item", type="docs", title="検索の設計", content="索引は日本語も英語も扱う", tags=["search"])
+    client.call("create_item", type="issues", title="Search is slow", related=["docs-1"], tags=["search"])
+    client.call("create_item", type="issues", title="c", description="slow, too", related=["issues-1"])
+
+    def list_keys(answer: Any) -> list[str]:
+        return [one["key"] for one in answer["items"]]
+
+    assert list_keys(client.call("search_items", query="日本語")) == ["docs-1"]
+    assert list_keys(client.call("search_items", query="slow")) == ["issues-1", "issues-2"]
+    assert list_keys(client.call("search_items", query="slow", types=["issues"], limit=1, offset=1)) == ["issues-2"]
+    assert client.call("search_suggest", query="Sea", types=["issues"], limit=5)["suggestions"] == ["Search is slow"]
+    assert list_keys(client.call("search_items_by_tag", tag="search", types=["docs"])) == ["docs-1"]
+    around = client.call("get_related_items", type="docs", id=1, depth=2, max_results=50)
+    assert around["center_item"]["key"] == "docs-1"
+    told = [(one["item"]["key"], one["distance"], one["relationship"]) for one in around["related_items"]]
+    assert told == [("issues-1", 1, "direct"), ("issues-2", 2, "indirect")]
+    assert around["graph_stats"] == {"total_nodes": 3, "total_edges": 2, "max_depth": 2}
+    found = client.call("find_path", from_type="docs", from_id=1, to_type="issues", to_id=2, max_depth=5)
+    (path,) = found["paths"]
+    assert (list_keys(path), path["length"], path["weight"]) == (["docs-1", "issues-1", "issues-2"], 2, 0.5)
+    assert (found["shortest_path_length"], found["total_paths_found"]) == (2, 1)
+    assert client.call("semantic_search", query="索引", limit=10).keys() >= {"items", "pending"}
+
+
 def test_tags_statuses_and_states(client: DirectClient) -> None:
     client.call("create_item", type="items", title="a", tags=["x", "y"])
     client.call("create_item", type="items", title="b", tags=["x"])
