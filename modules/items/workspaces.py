@@ -171,10 +171,11 @@ async def create_workspace(
     Raises:
         DocumentedError: the caller may not create it, the role does not exist for them, or there are too many.
     """
+    _check_form(name, owner, role)
     known = await _find_owned(store, name, owner, role)
     if known is not None:
         return known
-    role_id = await _check_creation(store, name, owner, role)
+    role_id = await _check_rights(store, name, owner, role)
     is_new = await store.execute(CREATE, name, owner.value, role_id, member_writes) > 0
     created = await _find_owned(store, name, owner, role)
     assert created is not None, "whoever may create a workspace may read it"
@@ -203,12 +204,15 @@ async def remove_workspace(store: Store, workspace: Workspace) -> int:
     return items
 
 
-async def _check_creation(store: Store, name: str, owner: CollectionOwner, role: str) -> UUID | None:
-    """Check that the caller may create a workspace; return the id of its role."""
+def _check_form(name: str, owner: CollectionOwner, role: str) -> None:
     if "/" in name or ":" in name:
         raise build_invalid("name", name, "must have no slash and no colon")
     if (owner is CollectionOwner.ROLE) != bool(role):
         raise build_invalid("role", role, "must be given where a role owns the workspace, and only there")
+
+
+async def _check_rights(store: Store, name: str, owner: CollectionOwner, role: str) -> UUID | None:
+    """Check that the caller may create a workspace; return the id of its role."""
     if owner is CollectionOwner.USER:
         return None
     is_administrator = await store.fetchrow(IS_ADMINISTRATOR) is not None
