@@ -55,13 +55,15 @@ class ModuleApp:
     eve: Person
     credentials: CredentialStore
     origin: str
+    scheme: CredentialScheme = BEARER
+    """How keys are sent that are stored without saying it."""
 
-    async def connect(self, person: Person, secret: str, *, scheme: CredentialScheme = BEARER) -> None:
+    async def connect(self, person: Person, secret: str, *, scheme: CredentialScheme | None = None) -> None:
         """Store a key of the vendor's for somebody, to be sent to the double in the way of `scheme`."""
         owner = await self.credentials.resolve_owner(person.tenant.id, email=person.email)
         await self.credentials.put(
             ACTOR, person.tenant.id, self.module.name, owner, Secret(secret), "an account",
-            origins=[self.origin], scheme=scheme,
+            origins=[self.origin], scheme=scheme or self.scheme,
         )  # fmt: skip
 
     async def reconnect(self, person: Person, secret: str, vendor: "KeyObserver") -> None:
@@ -147,9 +149,10 @@ def make_app_fixtures(
     adas: str = FULL_KEY,
     eves: str,
     scheme: CredentialScheme = BEARER,
+    every_scheme: CredentialScheme = BEARER,
 ) -> tuple[Any, Any]:
     """Make the fixtures `vendor` and `app` of a file of tests: a double as `serve` opens it, and the product before it.
-    `adas` and `eves` are their keys; `scheme` is the way in which ada's is sent."""
+    `adas` and `eves` are their keys; `scheme` is the way in which ada's is sent, `every_scheme` that of all others."""
 
     @pytest_asyncio.fixture(scope="module", loop_scope="module", name="vendor")
     async def open_vendor() -> AsyncIterator[VendorDouble]:
@@ -162,7 +165,8 @@ def make_app_fixtures(
     ) -> AsyncIterator[ModuleApp]:
         folder = tmp_path_factory.mktemp(module.name)
         async with open_module_app(database_server, folder, module, vendor.url) as app:
-            await app.connect(app.ada, adas, scheme=scheme)
+            app.scheme = every_scheme
+            await app.connect(app.ada, adas, scheme=every_scheme if scheme is BEARER else scheme)
             await app.connect(app.eve, eves)
             yield app
 
