@@ -9,7 +9,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0053"
-down_revision = "0050"
+down_revision = "0052"
 branch_labels = None
 depends_on = None
 

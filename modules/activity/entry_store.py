@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from modules.activity.periods import Span
-from modules.activity.streams import MAX_ROWS, ActivityRow, Stream
+from modules.activity.periods import TimeSpan
+from modules.activity.streams import MAX_ROWS, ActivityRow, ActivityStream
 from modules.kit import Store, ToolError
 
 KEEP = timedelta(days=400)
@@ -70,7 +70,7 @@ class StreamSync(NamedTuple):
     """The time of which all rows of a stream are stored, by which account they were read, and when."""
 
     account: UUID
-    covered: Span
+    covered: TimeSpan
     synced_at: datetime
 
 
@@ -81,15 +81,15 @@ class SyncedRows(NamedTuple):
     synced_at: datetime
 
 
-async def find_sync(store: Store, stream: Stream, account: UUID) -> StreamSync | None:
+async def find_sync(store: Store, stream: ActivityStream, account: UUID) -> StreamSync | None:
     """Find what is stored of a stream; None where nothing is that this account has read."""
     row = await store.fetchrow(FIND_SYNC, stream.name)
     if row is None or row["account"] != account:
         return None
-    return StreamSync(row["account"], Span(row["covered_from"], row["covered_until"]), row["synced_at"])
+    return StreamSync(row["account"], TimeSpan(row["covered_from"], row["covered_until"]), row["synced_at"])
 
 
-async def list_synced(store: Store, stream: Stream, account: UUID, span: Span) -> SyncedRows | None:
+async def list_synced(store: Store, stream: ActivityStream, account: UUID, span: TimeSpan) -> SyncedRows | None:
     """List the rows of a time; None where not all of it is stored."""
     sync = await find_sync(store, stream, account)
     if sync is None or span.start < sync.covered.start or span.end > sync.covered.end:
@@ -100,7 +100,7 @@ async def list_synced(store: Store, stream: Stream, account: UUID, span: Span) -
 
 
 async def replace_rows(
-    store: Store, stream: Stream, account: UUID, span: Span, rows: Sequence[ActivityRow], now: datetime
+    store: Store, stream: ActivityStream, account: UUID, span: TimeSpan, rows: Sequence[ActivityRow], now: datetime
 ) -> int:
     """Store all rows of a time in the place of those that are there; what is not among them was deleted at the source.
     Rows of another account go, and rows that are older than they are kept.
@@ -114,10 +114,10 @@ async def replace_rows(
     assert before is not None
     covered = span
     if before["account"] == account:
-        covered = _join(Span(before["covered_from"], before["covered_until"]), span)
+        covered = _join(TimeSpan(before["covered_from"], before["covered_until"]), span)
     else:
         await store.execute(REMOVE_ROWS, stream.name)
-    covered = Span(max(covered.start, now - KEEP), covered.end)
+    covered = TimeSpan(max(covered.start, now - KEEP), covered.end)
     await store.execute(REMOVE_REPLACED, stream.name, span.start - stream.lead, *span)
     await store.execute(REMOVE_OUTSIDE, stream.name, covered.start - stream.lead, covered.end + stream.lead)
     storable = [(one, text) for one in rows if (text := _write_value(one)) is not None]
@@ -132,16 +132,16 @@ async def replace_rows(
     return len(storable)
 
 
-async def delete_streams(store: Store, streams: Sequence[Stream]) -> int:
+async def delete_streams(store: Store, streams: Sequence[ActivityStream]) -> int:
     """Delete all that is stored of streams; the number of rows."""
     return await store.fetchval(DELETE_STREAMS, [one.name for one in streams])
 
 
-def _join(before: Span, span: Span) -> Span:
+def _join(before: TimeSpan, span: TimeSpan) -> TimeSpan:
     """Join two times that touch each other; the later one alone where they do not."""
     if span.start > before.end or span.end < before.start:
         return span
-    return Span(min(before.start, span.start), max(before.end, span.end))
+    return TimeSpan(min(before.start, span.start), max(before.end, span.end))
 
 
 def _write_value(row: ActivityRow) -> str | None:

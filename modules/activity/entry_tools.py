@@ -24,7 +24,6 @@ from modules.activity.streams import BY_NAME, ActivityRow
 from modules.kit import Context, Hints, tool
 from modules.kit.paging import parse_cursor
 from modules.kit.parameters import CursorText, drop_bounds
-from modules.kit.results import ReadRows
 from modules.kit.whole_lists import WHOLE, check_start, format_cursor_from, get_start
 
 READ = "activity:read"

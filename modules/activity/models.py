@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
+from modules.activity.periods import ZoneOrigin
 from modules.activity.sources import ActivitySource
 from modules.kit.parameters import CalendarDate, OptionalParameter, limit_length
 from modules.kit.result_texts import TextResult
@@ -226,7 +227,7 @@ class ActivitySummary(TextResult):
 
     message: str
     time_zone: str
-    zone_origin: Literal["given", "profile", "calendar", "default"]
+    zone_origin: ZoneOrigin
     sources: list[SourceState]
     date: Missable[str] = None
     entries: Missable[list[SummaryEntry]] = None
@@ -297,14 +298,15 @@ def _format_cursor(cursor: str | None) -> list[str]:
 
 def _build_single_day(summary: ActivitySummary) -> SummaryDay:
     totals = summary.totals or ActivityTotals(tracked_minutes=0, meetings_minutes=0)
-    return SummaryDay(
-        date=summary.date or "", entries=summary.entries or [], totals=totals, left_out=summary.left_out
-    )
+    return SummaryDay(date=summary.date or "", entries=summary.entries or [], totals=totals, left_out=summary.left_out)
 
 
 def _format_day(day: SummaryDay, zone: str) -> list[str]:
     totals = day.totals
-    heads = [f"tracked {_format_minutes(totals.tracked_minutes)}", f"meetings {_format_minutes(totals.meetings_minutes)}"]
+    heads = [
+        f"tracked {_format_minutes(totals.tracked_minutes)}",
+        f"meetings {_format_minutes(totals.meetings_minutes)}",
+    ]
     heads += [f"asleep {_format_minutes(totals.sleep_minutes)}"] if totals.sleep_minutes is not None else []
     heads += [f"{totals.steps:,} steps"] if totals.steps is not None else []
     lines = [f"- {one.start} to {one.end}: {one.title}{_format_project(one)}" for one in day.entries]
@@ -320,6 +322,6 @@ def _format_project(entry: SummaryEntry) -> str:
 def _format_source(state: SourceState) -> str:
     if state.error is None:
         origin = f"as of {state.synced_at:%Y-%m-%dT%H:%MZ}" if state.synced_at else "read now"
-        return f"{state.source.title}: {origin}"
+        return f"{state.source.label}: {origin}"
     link = f" Connect it at {state.connect_url}." if state.connect_url and state.connect_url not in state.error else ""
-    return f"{state.source.title}: {state.error}{link}"
+    return f"{state.source.label}: {state.error}{link}"

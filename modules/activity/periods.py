@@ -7,18 +7,19 @@ the clocks change, and none where its zone has skipped it (30 December 2011 in A
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 from modules.activity.sources import CURRENT_TIME
 from modules.kit import Context, ToolError
 from modules.kit.time_zones import load_zone
 
+ZoneOrigin = Literal["given", "profile", "calendar", "default"]
 MAX_DAYS = 366
 FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2200, 1, 1)
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """Moments from `start` to before `end`, in UTC."""
 
     start: datetime
@@ -28,10 +29,10 @@ class Span(NamedTuple):
     def seconds(self) -> float:
         return (self.end - self.start).total_seconds()
 
-    def cut(self, start: datetime, end: datetime) -> "Span":
+    def cut(self, start: datetime, end: datetime) -> "TimeSpan":
         """Return what of `start` to `end` lies within this span; an empty span where nothing does."""
         first = max(self.start, start)
-        return Span(first, max(first, min(self.end, end)))
+        return TimeSpan(first, max(first, min(self.end, end)))
 
     def has(self, start: datetime, end: datetime) -> bool:
         """Check whether something that lasts from `start` to `end` touches this span."""
@@ -50,21 +51,21 @@ class Period(NamedTuple):
         return (self.first + timedelta(days=number) for number in range((self.last - self.first).days + 1))
 
     @property
-    def span(self) -> Span:
+    def span(self) -> TimeSpan:
         """The moments of the days."""
-        return Span(begin_day(self.first, self.zone), begin_day(self.last + timedelta(days=1), self.zone))
+        return TimeSpan(begin_day(self.first, self.zone), begin_day(self.last + timedelta(days=1), self.zone))
 
     @property
-    def civil_span(self) -> Span:
+    def civil_span(self) -> TimeSpan:
         """The days as those of what has a date and no moment: such a day counts as one of UTC."""
-        return Span(begin_day(self.first, UTC), begin_day(self.last + timedelta(days=1), UTC))
+        return TimeSpan(begin_day(self.first, UTC), begin_day(self.last + timedelta(days=1), UTC))
 
 
 class FoundZone(NamedTuple):
-    """A time zone, and how it was found: ``given``, ``profile``, ``calendar``, or ``default``."""
+    """A time zone, and how it was found."""
 
     zone: ZoneInfo
-    origin: str
+    origin: ZoneOrigin
 
 
 def begin_day(day: date, zone: tzinfo) -> datetime:
@@ -112,12 +113,12 @@ async def _find_calendar_zone(context: Context) -> ZoneInfo | None:
         return None  # nothing but the zone depends on it
 
 
-def count_minutes(spans: Iterable[Span]) -> int:
+def count_minutes(spans: Iterable[TimeSpan]) -> int:
     """Count the whole minutes of spans, each of them for itself."""
     return int(sum(one.seconds for one in spans) // 60)
 
 
-def count_covered_minutes(spans: Sequence[Span]) -> int:
+def count_covered_minutes(spans: Sequence[TimeSpan]) -> int:
     """Count the whole minutes that are within any of the spans: two meetings at once take the time of one."""
     total, end = 0.0, datetime.min.replace(tzinfo=UTC)
     for one in sorted(spans):

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from modules.activity.entry_store import list_synced
 from modules.activity.periods import Period
-from modules.activity.streams import ActivityRow, Stream
+from modules.activity.streams import ActivityRow, ActivityStream
 from modules.kit import Context, ToolError
 
 NO_ACCOUNT = UUID(int=0)
@@ -17,7 +17,7 @@ class StreamReading(NamedTuple):
     """What was read of a stream. `synced_at` is when it was stored, None where it was read live; `error` says why
     nothing could be read, and `connect_url` where an account is connected."""
 
-    stream: Stream
+    stream: ActivityStream
     rows: list[ActivityRow]
     synced_at: datetime | None = None
     is_connected: bool = True
@@ -25,15 +25,13 @@ class StreamReading(NamedTuple):
     connect_url: str = ""
 
 
-async def read_stream(context: Context, stream: Stream, period: Period) -> StreamReading:
+async def read_stream(context: Context, stream: ActivityStream, period: Period) -> StreamReading:
     """Read a stream for whole days; what goes wrong is told in the reading."""
     span = period.civil_span if stream.is_civil else period.span
     try:
         access = await context.check_read(stream.tool)
         if not access.is_usable:
-            return StreamReading(
-                stream, [], is_connected=False, error=access.reason, connect_url=access.connect_url
-            )
+            return StreamReading(stream, [], is_connected=False, error=access.reason, connect_url=access.connect_url)
         async with context.store() as store:
             synced = await list_synced(store, stream, access.account or NO_ACCOUNT, span)
         if synced is not None:
@@ -44,7 +42,7 @@ async def read_stream(context: Context, stream: Stream, period: Period) -> Strea
     return StreamReading(stream, [one for one in rows if span.has(one.starts_at, one.ends_at)])
 
 
-async def read_required(context: Context, stream: Stream, period: Period) -> StreamReading:
+async def read_required(context: Context, stream: ActivityStream, period: Period) -> StreamReading:
     """Read a stream without which there is nothing to show.
 
     Raises:

@@ -12,7 +12,7 @@ from modules.activity.models import (
     SleepNight,
     TogglEntry,
 )
-from modules.activity.periods import Period, Span
+from modules.activity.periods import Period, TimeSpan
 from modules.activity.streams import ActivityRow, read_day, read_moment
 from modules.kit.time_zones import format_in_zone
 
@@ -105,9 +105,9 @@ def build_heart_rate(row: ActivityRow) -> HeartRateDay | None:
     return None if beats is None else HeartRateDay(date=get_text(row.value, "date"), beats_per_minute=beats)
 
 
-def get_span(row: ActivityRow) -> Span:
+def get_span(row: ActivityRow) -> TimeSpan:
     """Return when something was done."""
-    return Span(row.starts_at, row.ends_at)
+    return TimeSpan(row.starts_at, row.ends_at)
 
 
 def is_of_day(row: ActivityRow, day: date) -> bool:

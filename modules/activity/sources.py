@@ -20,12 +20,12 @@ class ActivitySource(StrEnum):
     GOOGLE_HEALTH = "google_health"
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         """Name of the source for people."""
-        return _TITLES[self]
+        return _LABELS[self]
 
 
-_TITLES = {
+_LABELS = {
     ActivitySource.TOGGL: "Toggl Track",
     ActivitySource.GOOGLE_CALENDAR: "Google Calendar",
     ActivitySource.GOOGLE_HEALTH: "Google Health",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple, cast
 
-from modules.activity.periods import Span, begin_day
+from modules.activity.periods import TimeSpan, begin_day
 from modules.activity.sources import (
     DAILY_TOTALS,
     EVENTS,
@@ -42,11 +42,11 @@ class ActivityRow(NamedTuple):
     value: Mapping[str, Any]
 
 
-Fetch = Callable[[Context, Span], Awaitable[list[ActivityRow]]]
+Fetch = Callable[[Context, TimeSpan], Awaitable[list[ActivityRow]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ActivityStream:
     """What one tool gives of a source. `lead` is how long before a time it is asked for what runs into it; `history`
     is how far back the source gives anything, None for all."""
 
@@ -59,10 +59,10 @@ class Stream:
     history: timedelta | None = None
 
 
-async def fetch_time_entries(context: Context, span: Span) -> list[ActivityRow]:
+async def fetch_time_entries(context: Context, span: TimeSpan) -> list[ActivityRow]:
     """Fetch the time entries that began within a day before a time, or in it."""
     now = datetime.now(UTC)
-    rows, waiting = dict[str, ActivityRow](), [Span(span.start - TIME_ENTRY_LEAD, span.end)]
+    rows, waiting = dict[str, ActivityRow](), [TimeSpan(span.start - TIME_ENTRY_LEAD, span.end)]
     for _ in range(MAX_REQUESTS):
         if not waiting:
             return list(rows.values())
@@ -72,7 +72,7 @@ async def fetch_time_entries(context: Context, span: Span) -> list[ActivityRow]:
         )
         if found.get("incomplete") and part.seconds > 3_600:
             middle = part.start + (part.end - part.start) / 2
-            waiting += [Span(part.start, middle), Span(middle, part.end)]
+            waiting += [TimeSpan(part.start, middle), TimeSpan(middle, part.end)]
             continue
         for entry in _list_rows(found, "time_entries"):
             start = read_moment(entry.get("start"))
@@ -84,11 +84,11 @@ async def fetch_time_entries(context: Context, span: Span) -> list[ActivityRow]:
     raise ToolError(TOO_MANY)
 
 
-async def fetch_events(context: Context, span: Span) -> list[ActivityRow]:
+async def fetch_events(context: Context, span: TimeSpan) -> list[ActivityRow]:
     """Fetch the events of one's own calendar that touch a time."""
     window = {"time_min": span.start.isoformat(), "time_max": span.end.isoformat()}
     rows = dict[str, ActivityRow]()
-    for found in [page async for page in _read_pages(context, EVENTS, CALENDAR_PAGE, **window)]:
+    for found in await _read_pages(context, EVENTS, CALENDAR_PAGE, **window):
         for event in _list_rows(found, "events"):
             times = read_event_times(event)
             if times is not None:
@@ -97,7 +97,7 @@ async def fetch_events(context: Context, span: Span) -> list[ActivityRow]:
     return list(rows.values())
 
 
-async def fetch_daily_totals(context: Context, span: Span) -> list[ActivityRow]:
+async def fetch_daily_totals(context: Context, span: TimeSpan) -> list[ActivityRow]:
     """Fetch what was measured on each day."""
     rows = dict[str, ActivityRow]()
     first, after = span.start.date(), span.end.date()
@@ -110,37 +110,37 @@ async def fetch_daily_totals(context: Context, span: Span) -> list[ActivityRow]:
     return list(rows.values())
 
 
-async def fetch_sleeps(context: Context, span: Span) -> list[ActivityRow]:
+async def fetch_sleeps(context: Context, span: TimeSpan) -> list[ActivityRow]:
     """Fetch the sleeps that ended on some days."""
     return await _fetch_dated(context, SLEEPS, "sleeps", SESSION_PAGE, span)
 
 
-async def fetch_exercises(context: Context, span: Span) -> list[ActivityRow]:
+async def fetch_exercises(context: Context, span: TimeSpan) -> list[ActivityRow]:
     """Fetch the exercises that began on some days."""
     return await _fetch_dated(context, EXERCISES, "exercises", SESSION_PAGE, span)
 
 
-async def fetch_resting_heart_rates(context: Context, span: Span) -> list[ActivityRow]:
+async def fetch_resting_heart_rates(context: Context, span: TimeSpan) -> list[ActivityRow]:
     """Fetch the resting heart rate of some days."""
     return await _fetch_dated(context, RESTING_HEART_RATES, "resting_heart_rates", RATE_PAGE, span)
 
 
 TIME_ENTRY_LEAD = timedelta(days=1)
-STREAMS: tuple[Stream, ...] = (
-    Stream(
+STREAMS: tuple[ActivityStream, ...] = (
+    ActivityStream(
         "time_entries", ActivitySource.TOGGL, TIME_ENTRIES, fetch_time_entries,
         lead=TIME_ENTRY_LEAD, history=timedelta(days=87),
     ),
-    Stream("events", ActivitySource.GOOGLE_CALENDAR, EVENTS, fetch_events, lead=timedelta(days=400)),
-    Stream("daily_totals", ActivitySource.GOOGLE_HEALTH, DAILY_TOTALS, fetch_daily_totals, is_civil=True),
-    Stream("sleeps", ActivitySource.GOOGLE_HEALTH, SLEEPS, fetch_sleeps, is_civil=True),
-    Stream("exercises", ActivitySource.GOOGLE_HEALTH, EXERCISES, fetch_exercises, is_civil=True),
-    Stream(
+    ActivityStream("events", ActivitySource.GOOGLE_CALENDAR, EVENTS, fetch_events, lead=timedelta(days=400)),
+    ActivityStream("daily_totals", ActivitySource.GOOGLE_HEALTH, DAILY_TOTALS, fetch_daily_totals, is_civil=True),
+    ActivityStream("sleeps", ActivitySource.GOOGLE_HEALTH, SLEEPS, fetch_sleeps, is_civil=True),
+    ActivityStream("exercises", ActivitySource.GOOGLE_HEALTH, EXERCISES, fetch_exercises, is_civil=True),
+    ActivityStream(
         "resting_heart_rates", ActivitySource.GOOGLE_HEALTH, RESTING_HEART_RATES, fetch_resting_heart_rates,
         is_civil=True,
     ),
 )  # fmt: skip
-BY_NAME: Mapping[str, Stream] = {one.name: one for one in STREAMS}
+BY_NAME: Mapping[str, ActivityStream] = {one.name: one for one in STREAMS}
 
 
 def read_moment(text: Any) -> datetime | None:
@@ -160,41 +160,41 @@ def read_day(text: Any) -> date | None:
         return None
 
 
-def read_event_times(event: Mapping[str, Any]) -> Span | None:
+def read_event_times(event: Mapping[str, Any]) -> TimeSpan | None:
     """Read when an event is; of one of whole days, the time in which it is one of them anywhere."""
     first, after = read_day(event.get("start")), read_day(event.get("end"))
     if first is not None:
         end = begin_day(after if after and after > first else first + timedelta(days=1), UTC)
-        return Span(begin_day(first, UTC) - ALL_DAY_BEFORE, end + ALL_DAY_AFTER)
+        return TimeSpan(begin_day(first, UTC) - ALL_DAY_BEFORE, end + ALL_DAY_AFTER)
     start = read_moment(event.get("start"))
     if start is None:
         return None
-    return Span(start, max(start, read_moment(event.get("end")) or start))
+    return TimeSpan(start, max(start, read_moment(event.get("end")) or start))
 
 
-async def _fetch_dated(context: Context, tool: str, name: str, size: int, span: Span) -> list[ActivityRow]:
+async def _fetch_dated(context: Context, tool: str, name: str, size: int, span: TimeSpan) -> list[ActivityRow]:
     """Fetch rows with a date, or a start that begins with one."""
     days = {"start_date": f"{span.start:%Y-%m-%d}", "end_date": f"{span.end - timedelta(days=1):%Y-%m-%d}"}
     rows = dict[str, ActivityRow]()
-    for found in [page async for page in _read_pages(context, tool, size, **days)]:
+    for found in await _read_pages(context, tool, size, **days):
         for value in _list_rows(found, name):
             day = str(value.get("date") or str(value.get("start"))[:10])
             _put_day(rows, day, value, str(value.get("id") or value.get("start") or day))
     return list(rows.values())
 
 
-async def _read_pages(context: Context, tool: str, size: int, **arguments: Any) -> Any:
+async def _read_pages(context: Context, tool: str, size: int, **arguments: Any) -> list[Any]:
     """Read all pages of a list.
 
     Raises:
         ToolError: a page cannot be read, or there are too many.
     """
-    cursor: dict[str, Any] = {}
+    pages, cursor = list[Any](), dict[str, Any]()
     for _ in range(MAX_ROWS // size):
         found = await context.read(tool, per_page=size, **arguments, **cursor)
-        yield found
+        pages.append(found)
         if not found.get("nextCursor"):
-            return
+            return pages
         cursor = {"cursor": found["nextCursor"]}
     raise ToolError(TOO_MANY)
 
@@ -206,7 +206,7 @@ def _put_day(rows: dict[str, ActivityRow], day_text: str, value: Mapping[str, An
 
 
 def _list_rows(found: Any, name: str) -> list[Mapping[str, Any]]:
-    listed = found.get(name) if isinstance(found, dict) else None
+    listed = cast("Mapping[str, Any]", found).get(name) if isinstance(found, dict) else None
     return [cast("Mapping[str, Any]", one) for one in cast("list[Any]", listed or []) if isinstance(one, dict)]
 
 

@@ -153,4 +153,3 @@ def _get_order(entry: SummaryEntry) -> tuple[bool, str, str]:
     """Return by what entries are ordered: those of whole days, then by their moments."""
     moment = read_moment(entry.start)
     return not entry.all_day, moment.isoformat() if moment else entry.start, entry.title
-

@@ -10,10 +10,10 @@ from pydantic import Field
 from modules.activity.entry_store import delete_streams, find_sync, replace_rows
 from modules.activity.entry_tools import WRITE
 from modules.activity.models import ActivitySync, DeletedActivity, SourceSync
-from modules.activity.periods import MAX_DAYS, Span, begin_day, find_zone, get_today
+from modules.activity.periods import MAX_DAYS, TimeSpan, begin_day, find_zone, get_today
 from modules.activity.reading import NO_ACCOUNT
 from modules.activity.sources import READS, ActivitySource
-from modules.activity.streams import STREAMS, Stream
+from modules.activity.streams import STREAMS, ActivityStream
 from modules.kit import Context, Execution, Hints, ToolError, tool
 from modules.kit.parameters import OptionalParameter
 
@@ -61,11 +61,11 @@ async def sync_activity(
     wanted = [one for one in ActivitySource if sources is None or one in sources]
     synced: list[SourceSync] = []
     for number, source in enumerate(wanted):
-        await context.report_progress(number, len(wanted), source.title)
+        await context.report_progress(number, len(wanted), source.label)
         synced.append(await _sync_source(context, source, days, clock))
     await context.report_progress(len(wanted), len(wanted))
     if all(one.error is not None and not one.entries for one in synced):
-        raise ToolError(" ".join(f"{one.source.title}: {one.error}" for one in synced))
+        raise ToolError(" ".join(f"{one.source.label}: {one.error}" for one in synced))
     return ActivitySync(message=" ".join(map(_describe_sync, synced)), synced_at=clock.now, sources=synced)
 
 
@@ -100,9 +100,7 @@ async def _sync_source(context: Context, source: ActivitySource, days: int | Non
     return made
 
 
-async def _sync_stream(
-    context: Context, stream: Stream, account: UUID, days: int | None, clock: _Clock
-) -> int:
+async def _sync_stream(context: Context, stream: ActivityStream, account: UUID, days: int | None, clock: _Clock) -> int:
     """Read a stream for the time that is not stored or may have changed, and store it; how many rows were read.
 
     Raises:
@@ -116,7 +114,7 @@ async def _sync_stream(
         return await replace_rows(store, stream, account, span, rows, clock.now)
 
 
-def _choose_span(stream: Stream, known: Span | None, days: int | None, clock: _Clock) -> Span:
+def _choose_span(stream: ActivityStream, known: TimeSpan | None, days: int | None, clock: _Clock) -> TimeSpan:
     """Choose the time to read: to now, or of a stream of days to the end of yesterday, which is the last whole day."""
     today = get_today(clock.now, clock.zone)
     first = today - timedelta(days=days or FIRST_DAYS)
@@ -127,9 +125,9 @@ def _choose_span(stream: Stream, known: Span | None, days: int | None, clock: _C
         start = min(start, again) if days is not None else max(again, end - timedelta(days=MAX_DAYS))
     if stream.history is not None:
         start = max(start, clock.now - stream.history)
-    return Span(max(start, end - timedelta(days=MAX_DAYS + 1)), end)
+    return TimeSpan(max(start, end - timedelta(days=MAX_DAYS + 1)), end)
 
 
 def _describe_sync(one: SourceSync) -> str:
-    told = f"{one.source.title}: {one.entries} entries." if one.connected else f"{one.source.title}:"
+    told = f"{one.source.label}: {one.entries} entries." if one.connected else f"{one.source.label}:"
     return told if one.error is None else f"{told} {one.error}"

@@ -55,6 +55,18 @@ class _DataType(NamedTuple):
     read: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
+def _read_steps(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {"steps": read_whole(value.get("countSum"))}
+
+
+def _read_floors(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {"floors": read_whole(value.get("countSum"))}
+
+
+def _read_weight(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {"weight_kilograms": divide(read_number(value.get("weightGramsAvg")), 1_000, 2)}
+
+
 def _read_active_minutes(value: Mapping[str, Any]) -> dict[str, Any]:
     levels = get_objects(value.get("activeMinutesRollupByActivityLevel"))
     minutes = {str(one.get("activityLevel")): read_whole(one.get("activeMinutesSum")) or 0 for one in levels}
@@ -85,23 +97,14 @@ def _read_calories(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _TYPES: Mapping[StrEnum, _DataType] = {
-    Measure.STEPS: _DataType(
-        "steps", "steps", MAX_ROLLUP_DAYS, lambda value: {"steps": read_whole(value.get("countSum"))}
-    ),
+    Measure.STEPS: _DataType("steps", "steps", MAX_ROLLUP_DAYS, _read_steps),
     Measure.DISTANCE: _DataType("distance", "distance", MAX_ROLLUP_DAYS, _read_distance),
-    Measure.FLOORS: _DataType(
-        "floors", "floors", MAX_ROLLUP_DAYS, lambda value: {"floors": read_whole(value.get("countSum"))}
-    ),
+    Measure.FLOORS: _DataType("floors", "floors", MAX_ROLLUP_DAYS, _read_floors),
     Measure.ACTIVE_MINUTES: _DataType("active-minutes", "activeMinutes", MAX_DENSE_DAYS, _read_active_minutes),
     Measure.ZONE_MINUTES: _DataType("active-zone-minutes", "activeZoneMinutes", MAX_ROLLUP_DAYS, _read_zone_minutes),
     Measure.CALORIES: _DataType("total-calories", "totalCalories", MAX_DENSE_DAYS, _read_calories),
     BodyMeasure.HEART_RATE: _DataType("heart-rate", "heartRate", MAX_DENSE_DAYS, _read_heart_rate),
-    BodyMeasure.WEIGHT: _DataType(
-        "weight",
-        "weight",
-        MAX_ROLLUP_DAYS,
-        lambda value: {"weight_kilograms": divide(read_number(value.get("weightGramsAvg")), 1_000, 2)},
-    ),
+    BodyMeasure.WEIGHT: _DataType("weight", "weight", MAX_ROLLUP_DAYS, _read_weight),
 }
 
 
@@ -131,7 +134,9 @@ async def list_body_measurements(
     return await _add_up(context, start_date, end_date, list(dict.fromkeys(measures)))
 
 
-async def _add_up(context: Context, start: date, last: date, measures: list[Measure] | list[BodyMeasure]) -> DailyTotals:
+async def _add_up(
+    context: Context, start: date, last: date, measures: list[Measure] | list[BodyMeasure]
+) -> DailyTotals:
     """Fetch each measure in as many requests as its days need, and put them together by day."""
     end = check_days(start, last, MAX_ROLLUP_DAYS)
     days, unreadable, is_incomplete = dict[date, dict[str, Any]](), 0, False

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from modules.kit import ToolError
-from modules.kit.parameters import CalendarDate, drop_bounds
+from modules.kit.parameters import CalendarDate, PerPage
 
 _PREFIX = "https://www.googleapis.com/auth/googlehealth."
 READ_ACTIVITY = f"{_PREFIX}activity_and_fitness.readonly"
@@ -17,8 +17,7 @@ READ_SLEEP = f"{_PREFIX}sleep.readonly"
 
 FirstDay = Annotated[CalendarDate, Field(description="First day, as the person's own clock showed it")]
 LastDay = Annotated[CalendarDate, Field(description="Last day")]
-SessionPage = Annotated[int, Field(ge=1, le=25, description="At most 25", json_schema_extra=drop_bounds)]
-"""Google gives no more sleeps or exercises at once."""
+SessionPage = Annotated[PerPage, Field(description="25 come at once at most")]
 MAX_DAYS = 366
 
 

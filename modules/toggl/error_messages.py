@@ -1,6 +1,6 @@
 """Error texts for Toggl's refusals, in our own words (https://engineering.toggl.com/docs).
 
-A refusal is a sentence, as JSON or plain. It may repeat what was sent, so none is passed on: a known one chooses a text.
+A refusal is a sentence, as JSON or plain. It may repeat what was sent, so none is passed on: a known one chooses ours.
 """
 
 import re

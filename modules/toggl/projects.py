@@ -6,14 +6,14 @@ from modules.kit.parameters import READ_HINTS, CursorText, PerPage
 from modules.kit.results import read_rows
 from modules.toggl.parameters import READ, WorkspaceId
 from modules.toggl.rest_client import choose_workspace, fetch_profile, read_list, send_request
-from modules.toggl.results import Profile, Project, Projects, Workspace, Workspaces
+from modules.toggl.results import Project, Projects, TogglProfile, TogglWorkspace, Workspaces
 
 PAGING = PageNumber(size="per_page", parameter="page")
 MAX_WORKSPACES = 200
 
 
 @tool(hints=READ_HINTS, scopes=[READ], keywords="who, account, time zone")
-async def get_profile(context: Context) -> Profile:
+async def get_profile(context: Context) -> TogglProfile:
     """Whose the connected account is, its time zone and its workspace."""
     return await fetch_profile(context)
 
@@ -22,7 +22,7 @@ async def get_profile(context: Context) -> Profile:
 async def list_workspaces(context: Context) -> Workspaces:
     """Workspaces of the account, at most 200."""
     answer = await send_request(context, "GET", "/me/workspaces")
-    read = await read_rows(answer, Workspace, read_list(answer)[:MAX_WORKSPACES])
+    read = await read_rows(answer, TogglWorkspace, read_list(answer)[:MAX_WORKSPACES])
     return Workspaces(workspaces=read.rows, unreadable=read.unreadable)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from modules.kit import Context, ToolError, VendorAnswer, VendorProblem
 from modules.kit.results import read_object
 from modules.toggl.error_messages import explain_problem
-from modules.toggl.results import Profile
+from modules.toggl.results import TogglProfile
 
 
 async def send_request(context: Context, method: str, address: str, **options: Any) -> VendorAnswer:
@@ -30,9 +30,9 @@ def read_list(answer: VendorAnswer) -> list[Any]:
     return [] if value is None else answer.read_part(list[Any], value)
 
 
-async def fetch_profile(context: Context) -> Profile:
+async def fetch_profile(context: Context) -> TogglProfile:
     """Fetch whose the account is."""
-    return read_object(await send_request(context, "GET", "/me"), Profile)
+    return read_object(await send_request(context, "GET", "/me"), TogglProfile)
 
 
 async def choose_workspace(context: Context, workspace_id: int | None) -> int:

@@ -23,7 +23,7 @@ MAX_TAGS = 100
 """Of one time entry that are shown."""
 
 
-class Profile(ResultModel):
+class TogglProfile(ResultModel):
     """Whose the account is. `time_zone` is that of Toggl's own pages."""
 
     id: Missable[int] = None
@@ -33,7 +33,7 @@ class Profile(ResultModel):
     default_workspace_id: Missable[int] = None
 
 
-class Workspace(ResultModel):
+class TogglWorkspace(ResultModel):
     id: int
     name: Word = ""
     organization_id: Missable[int] = None
@@ -42,7 +42,7 @@ class Workspace(ResultModel):
 class Workspaces(ResultModel):
     """`unreadable` is the number of rows left out because they are not of the documented form."""
 
-    workspaces: list[Workspace]
+    workspaces: list[TogglWorkspace]
     unreadable: Count = 0
 
 

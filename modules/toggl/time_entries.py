@@ -6,6 +6,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 
 from modules.kit import Context, ToolError, tool
+from modules.kit.paging import parse_cursor
 from modules.kit.parameters import (
     READ_HINTS,
     CursorText,
@@ -14,7 +15,6 @@ from modules.kit.parameters import (
     format_timestamp,
     limit_length,
 )
-from modules.kit.paging import parse_cursor
 from modules.kit.results import ReadRows, read_rows
 from modules.kit.time_zones import OptionalZone, parse_bound
 from modules.kit.whole_lists import WHOLE, cut_page
@@ -34,7 +34,9 @@ EntryPage = Annotated[int, Field(ge=1, le=MAX_AT_ONCE, description="At most 1000
 @tool(hints=READ_HINTS, scopes=[READ], keywords="tracked time, hours, timesheet, worked; 作業時間, 記録")
 async def list_time_entries(
     context: Context,
-    start_date: Annotated[_TimeText, Field(description="Started at or after this time or date; default 7 days ago")] = None,
+    start_date: Annotated[
+        _TimeText, Field(description="Started at or after this time or date; default 7 days ago")
+    ] = None,
     end_date: Annotated[_TimeText, Field(description="Started before")] = None,
     time_zone: OptionalZone = None,
     per_page: EntryPage = 100,

@@ -24,7 +24,7 @@ class TestEveryTool(ToolWalk):
     secret = "議事録|報告"
     free = frozenset({"get_running_timer"})
     lacking = "permission"
-    limits = 3
+    limits = 4
     single = frozenset({"list_workspaces"})
     ids = frozenset({"workspace_id", "project_id"})
     limited = r"try again in (8\d|90) s"

@@ -11,7 +11,7 @@ from broker.providers.catalogue import load_builtin_providers
 from gateway.catalogue import build_catalogue
 from modules.toggl import MODULE
 from modules.toggl.parameters import READ, WRITE
-from modules.toggl.results import Profile, Project, TimeEntry, Workspace
+from modules.toggl.results import Project, TimeEntry, TogglProfile, TogglWorkspace
 from tests.support.module_check import check_module, list_troubles
 from tests.support.odd_answers import find_losses
 from tests.support.toggl_double import ROUTES, TOGGL_SCHEME, TogglDouble, load_toggl_description, toggl_double
@@ -68,8 +68,8 @@ def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
     entry = double.add_entry(datetime.now(UTC), 60, "Report", project_id=1, tags=["a"], billable=True)
     names = {"project_name": "Site", "client_name": "Acme"}
     return {
-        Profile: double.get_me(asked),
-        Workspace: double.list_workspaces(asked)[0],
+        TogglProfile: double.get_me(asked),
+        TogglWorkspace: double.list_workspaces(asked)[0],
         Project: double.add_project("Site", client_name="Acme", billable=True),
         TimeEntry: {**entry, **names},
     }

@@ -16,7 +16,15 @@ from aiohttp import web
 
 from core.http.credential_headers import CredentialScheme, QuotaRule
 from tests.support.vendor_contract import Contract
-from tests.support.vendor_double import EdgeRefusal, Operation, VendorCall, VendorDouble, VendorRefusal, serve_double
+from tests.support.vendor_double import (
+    EdgeRefusal,
+    Operation,
+    VendorCall,
+    VendorDouble,
+    VendorRefusal,
+    VendorReply,
+    serve_double,
+)
 
 Json = dict[str, Any]
 API = Path(__file__).with_name("toggl_api.json")
@@ -120,6 +128,11 @@ class TogglDouble(VendorDouble):
             raise EdgeRefusal(403, "Incorrect username and/or password")
         return token
 
+    def _answer(self, request: web.Request, raw: bytes) -> VendorReply:
+        reply = super()._answer(request, raw)
+        is_null = reply.status == 200 and reply.body is None and not reply.cut
+        return VendorReply(200, b"null", {"Content-Type": "application/json"}) if is_null else reply
+
     def build_refusal(self, status: int, reason: str) -> VendorRefusal:
         return VendorRefusal(status, reason)
 
@@ -180,10 +193,9 @@ class TogglDouble(VendorDouble):
         if body["duration"] < 0 and (running := self.get_current(call)):
             self._stop(running)
         fields = {name: body[name] for name in ("project_id", "tags", "billable") if name in body}
-        made = self.add_entry(
+        return self.add_entry(
             read_bound(body["start"]), body["duration"], body.get("description", ""), account=account, **fields
         )
-        return made
 
     def stop_entry(self, call: VendorCall) -> Json:
         found = call.caller.account.entries.get(int(call.values["time_entry_id"]))
