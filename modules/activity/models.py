@@ -10,6 +10,7 @@ from modules.activity.sources import ActivitySource
 from modules.kit.parameters import CalendarDate, OptionalParameter, limit_length
 from modules.kit.result_texts import TextResult
 from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Missable
+from modules.kit.time_zones import ZoneName
 from modules.kit.untrusted import UNTRUSTED
 
 NO_TIME_ENTRIES = "No Toggl entries found for the specified period."
@@ -21,7 +22,7 @@ NO_DESCRIPTION, NO_PROJECT, NO_TITLE = "(no description)", "(no project)", "(no 
 StartDate = Annotated[CalendarDate, Field(description="First day, such as 2026-03-02")]
 EndDate = Annotated[CalendarDate, Field(description="Last day; at most 366 days in all")]
 TimeZone = Annotated[
-    OptionalParameter[Annotated[str, limit_length(1, 100)]],
+    OptionalParameter[ZoneName],
     Field(description="IANA zone of the days; without it that of the person's profile or calendar"),
 ]
 ProjectName = Annotated[
@@ -269,7 +270,8 @@ class DeletedActivity(BaseModel):
 def _format_entry(entry: TogglEntry) -> str:
     tags = f" [{', '.join(entry.tags)}]" if entry.tags else ""
     lasts = f"{entry.minutes} min{', running' if entry.running else ''}"
-    return f"- {entry.start}: {entry.description or NO_DESCRIPTION} ({entry.project or NO_PROJECT}), {lasts}{tags}"
+    project = f"({entry.project})" if entry.project else NO_PROJECT
+    return f"- {entry.start}: {entry.description or NO_DESCRIPTION} {project}, {lasts}{tags}"
 
 
 def _format_event(event: ActivityEvent) -> str:

@@ -79,6 +79,7 @@ class TogglDouble(VendorDouble):
     def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         super().__init__(load_toggl_description(), {one: getattr(self, name) for one, name in ROUTES.items()})
         self._now = now
+        self.history = HISTORY
         self._numbers = itertools.count(1_001)
         self.account = TogglAccount(1, "ada@acme.test", "Ada", 7042)
         self.stranger = TogglAccount(2, "eve@globex.test", "Eve", 8053)
@@ -167,8 +168,8 @@ class TogglDouble(VendorDouble):
         found = sorted(account.entries.values(), key=lambda one: one["start"], reverse=True)
         if given:
             start, end = (read_bound(call.query[name]) for name in ("start_date", "end_date"))
-            if start < self._now() - HISTORY:
-                earliest = (self._now() - HISTORY).date()
+            if start < self._now() - self.history:
+                earliest = (self._now() - self.history).date()
                 raise VendorRefusal(400, f"start_date must not be earlier than {earliest}")
             if end < start:
                 raise VendorRefusal(400, "end_date must not be earlier than start_date")
