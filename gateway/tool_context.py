@@ -10,6 +10,7 @@ import msgspec
 
 from core.caller import Caller
 from core.db import Database
+from core.directory.profiles import load_time_zone
 from gateway.auth.tool_scopes import has_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
@@ -54,9 +55,6 @@ Answer = TypeVar("Answer")
 MAX_QUESTION_LENGTH = 500
 MAX_LABEL_LENGTH = 100
 MAX_LOG_LENGTH = 4_000
-
-
-_TIME_ZONE = "SELECT time_zone FROM core.users WHERE tenant_id = $1 AND id = $2"
 
 
 class ToolReader(Protocol):
@@ -141,8 +139,7 @@ class ToolContext(msgspec.Struct, eq=False):
 
     async def get_time_zone(self) -> str:
         caller = self._request.caller
-        async with self._database.tenant(caller.tenant_id) as work:
-            return await work.fetchval(_TIME_ZONE, caller.user_id) or ""
+        return await load_time_zone(self._database, caller.tenant_id, caller.user_id)
 
     async def get_settings(self, form: type[Settings]) -> Settings:
         return await self._settings.get_settings(self._tool.owner, form, self._request.caller.tenant_id)

@@ -119,7 +119,6 @@ async def replace_rows(
         await store.execute(REMOVE_ROWS, stream.name)
     covered = TimeSpan(max(covered.start, now - KEEP), covered.end)
     await store.execute(REMOVE_REPLACED, stream.name, span.start - stream.lead, *span)
-    await store.execute(REMOVE_OUTSIDE, stream.name, covered.start - stream.lead, covered.end + stream.lead)
     storable = [(one, text) for one in rows if (text := _write_value(one)) is not None]
     columns = [
         [one.key for one, _ in storable],
@@ -128,6 +127,7 @@ async def replace_rows(
         [text for _, text in storable],
     ]
     await store.execute(SAVE_ROWS, stream.name, *columns)
+    await store.execute(REMOVE_OUTSIDE, stream.name, covered.start - stream.lead, covered.end + stream.lead)
     await store.execute(SAVE_SYNC, stream.name, account, *covered, now)
     return len(storable)
 

@@ -45,9 +45,7 @@ class Desk:
         return answer.value
 
     async def sync(self, person: Person | None = None, **params: Any) -> Any:
-        return await run_as_task(
-            self.app.node, person or self.app.ada, CORE, "activity", "sync_activity", params
-        )
+        return await run_as_task(self.app.node, person or self.app.ada, CORE, "activity", "sync_activity", params)
 
     async def connect(self, person: Person, key: str, *services: str) -> None:
         """Connect accounts of somebody who has none there."""
@@ -132,5 +130,3 @@ def at(day: date | str, clock: str, zone: str = "Europe/Berlin") -> datetime:
 def days_ago(days: int) -> date:
     """A day before today, in Berlin."""
     return datetime.now(BERLIN).date() - timedelta(days=days)
-
-

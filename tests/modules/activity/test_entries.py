@@ -10,7 +10,7 @@ from tests.support.mcp_client import NEWEST
 from tests.support.vendor_double import VendorRefusal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-WEEK = {"start_date": "2026-03-02", "end_date": "2026-03-08"}
+WEEK: dict[str, Any] = {"start_date": "2026-03-02", "end_date": "2026-03-08"}
 MONDAY = "2026-03-02"
 
 
@@ -89,7 +89,7 @@ async def test_lists_go_on_with_their_cursor(desk: Desk) -> None:
             break
         params["cursor"] = found["nextCursor"]
     assert seen == ["e4", "e3", "e2", "e1", "e0"]
-    other = {"start_date": "2026-03-01", "end_date": "2026-03-08"}
+    other: dict[str, Any] = {"start_date": "2026-03-01", "end_date": "2026-03-08"}
     assert "cursor" in (await desk.ask("get_toggl_entries", **other, cursor=params["cursor"])).text
 
 
@@ -138,9 +138,7 @@ async def test_the_documents_names_are_good(desk: Desk) -> None:
 
 
 async def test_plain_tools_have_the_documents_names(desk: Desk) -> None:
-    answer = await desk.app.node.post(
-        desk.app.ada.token, "tools/list", {}, revision=NEWEST, url="/mcp/plain/activity"
-    )
+    answer = await desk.app.node.post(desk.app.ada.token, "tools/list", {}, revision=NEWEST, url="/mcp/plain/activity")
     names = {one["name"] for one in answer.result["tools"]}
     assert {"activity_get_toggl_entries", "activity_get_calendar_events", "activity_summary"} <= names
 
@@ -178,9 +176,10 @@ async def test_another_person_sees_their_own_only(desk: Desk) -> None:
 
 async def test_what_is_not_permitted_or_not_connected_is_told(desk: Desk) -> None:
     barred = await desk.make_person("barred", deny=("toggl.list_time_entries",))
-    assert "needs toggl.list_time_entries, which you cannot use" in (
-        await desk.ask("get_toggl_entries", barred, **WEEK)
-    ).text
+    assert (
+        "needs toggl.list_time_entries, which you cannot use"
+        in (await desk.ask("get_toggl_entries", barred, **WEEK)).text
+    )
     assert not (await desk.ask("get_calendar_events", barred, **WEEK)).failed
     product = desk.app.product
     lonely = await product.person(desk.app.ada.tenant, "lonely@acme.test", allow=["*"])
