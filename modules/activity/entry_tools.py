@@ -85,7 +85,7 @@ async def get_toggl_entries(
     scopes=[READ],
     aliases=["activity_get_calendar_events"],
     reads=[EVENTS, CURRENT_TIME],
-    keywords="meetings, appointments, agenda; 会議, 予定",
+    keywords="meetings, appointments, agenda; 会議",
 )
 async def get_calendar_events(
     context: Context,

@@ -69,7 +69,7 @@ async def sync_activity(
     return ActivitySync(message=" ".join(map(_describe_sync, synced)), synced_at=clock.now, sources=synced)
 
 
-@tool(hints=DELETE_HINTS, scopes=[WRITE], keywords="forget, remove; 削除")
+@tool(hints=DELETE_HINTS, scopes=[WRITE], keywords="forget, remove")
 async def delete_synced_activity(context: Context, sources: Sources = None) -> DeletedActivity:
     """Delete what is stored of the person's activity. Nothing changes at the sources."""
     streams = [one for one in STREAMS if sources is None or one.source in sources]
