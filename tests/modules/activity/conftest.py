@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.modules.activity.desk import Desk, open_desk
+from tests.modules.activity.desk import ActivityDesk, open_desk
 from tests.support.postgres import DatabaseServer
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def desk(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+async def desk(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[ActivityDesk]:
     async with open_desk(database_server, tmp_path_factory.mktemp("activity")) as opened:
         yield opened
 
@@ -19,7 +21,7 @@ async def desk(database_server: DatabaseServer, tmp_path_factory: pytest.TempPat
 async def emptied(request: pytest.FixtureRequest) -> None:
     """Begin each test with empty vendors, and nothing stored."""
     if "desk" in request.fixturenames:
-        desk: Desk = request.getfixturevalue("desk")
+        desk: ActivityDesk = request.getfixturevalue("desk")
         desk.forget()
         await desk.forget_stored()
         await desk.set_zone(desk.app.ada, "Europe/Berlin")

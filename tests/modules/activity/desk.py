@@ -28,7 +28,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 @dataclass(frozen=True)
-class Desk:
+class ActivityDesk:
     """The product and its vendors."""
 
     app: ModuleApp
@@ -110,13 +110,13 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def open_desk(server: DatabaseServer, folder: Path) -> AsyncIterator[Desk]:
+async def open_desk(server: DatabaseServer, folder: Path) -> AsyncIterator[ActivityDesk]:
     async with toggl_double() as toggl, google_calendar_double() as calendar, google_health_double() as health:
         toggl.history = timedelta(days=36_500)
         urls = {"google_calendar": calendar.url, "google_health": health.url}
         beside = [CALENDAR, HEALTH, ACTIVITY]
         async with open_module_app(server, folder, TOGGL, toggl.url, beside, urls) as app:
-            desk = Desk(app, toggl, calendar, health)
+            desk = ActivityDesk(app, toggl, calendar, health)
             await desk.connect(app.ada, FULL_KEY)
             await desk.connect(app.eve, "stranger")
             yield desk

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.modules.activity.desk import Desk, at
+from tests.modules.activity.desk import ActivityDesk, at
 from tests.support.mcp_client import NEWEST
 from tests.support.vendor_double import VendorRefusal
 
@@ -14,7 +14,7 @@ WEEK: dict[str, Any] = {"start_date": "2026-03-02", "end_date": "2026-03-08"}
 MONDAY = "2026-03-02"
 
 
-async def test_time_entries_are_newest_first(desk: Desk) -> None:
+async def test_time_entries_are_newest_first(desk: ActivityDesk) -> None:
     project = desk.toggl.add_project("Website")
     desk.track(at(MONDAY, "09:00"), 90, "設計 تصميم", project_id=project["id"], tags=["deep", "am"])
     desk.track(at("2026-03-03", "14:30"), 1, "")
@@ -34,7 +34,7 @@ async def test_time_entries_are_newest_first(desk: Desk) -> None:
     assert answer.is_marked
 
 
-async def test_entries_of_one_project(desk: Desk) -> None:
+async def test_entries_of_one_project(desk: ActivityDesk) -> None:
     for name in ("Website", "Web"):
         project = desk.toggl.add_project(name)
         desk.track(at(MONDAY, "09:00"), 30, name, project_id=project["id"])
@@ -45,7 +45,7 @@ async def test_entries_of_one_project(desk: Desk) -> None:
     assert answer.text == "No Toggl entries found for the specified period."
 
 
-async def test_nothing_is_told_in_the_documents_words(desk: Desk) -> None:
+async def test_nothing_is_told_in_the_documents_words(desk: ActivityDesk) -> None:
     told = {
         "get_toggl_entries": "No Toggl entries found for the specified period.",
         "get_calendar_events": "No calendar events found for the specified period.",
@@ -57,7 +57,7 @@ async def test_nothing_is_told_in_the_documents_words(desk: Desk) -> None:
         assert (await desk.ask(tool, **WEEK)).text == text
 
 
-async def test_events_are_oldest_first(desk: Desk) -> None:
+async def test_events_are_oldest_first(desk: ActivityDesk) -> None:
     desk.meet(at("2026-03-04", "10:00"), 30, "後で", location="東京")
     desk.meet(at(MONDAY, "09:00"), 60, "Planning")
     desk.block(date(2026, 3, 3), 2, "Fair")
@@ -68,7 +68,7 @@ async def test_events_are_oldest_first(desk: Desk) -> None:
     assert found["events"][0]["end"] == "2026-03-02T10:00:00+01:00"
 
 
-async def test_a_whole_day_is_no_other_day(desk: Desk) -> None:
+async def test_a_whole_day_is_no_other_day(desk: ActivityDesk) -> None:
     """Wherever one asks from, it is the day that is written in the calendar."""
     desk.block(date(2026, 3, 3), 1, "Holiday")
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin"):
@@ -77,7 +77,7 @@ async def test_a_whole_day_is_no_other_day(desk: Desk) -> None:
             assert len(found["events"]) == count, (zone, day)
 
 
-async def test_lists_go_on_with_their_cursor(desk: Desk) -> None:
+async def test_lists_go_on_with_their_cursor(desk: ActivityDesk) -> None:
     for number in range(5):
         desk.track(at(MONDAY, f"1{number}:00"), 10, f"e{number}")
     seen: list[str] = []
@@ -93,7 +93,7 @@ async def test_lists_go_on_with_their_cursor(desk: Desk) -> None:
     assert "cursor" in (await desk.ask("get_toggl_entries", **other, cursor=params["cursor"])).text
 
 
-async def test_more_time_entries_than_toggl_gives_at_once(desk: Desk) -> None:
+async def test_more_time_entries_than_toggl_gives_at_once(desk: ActivityDesk) -> None:
     start = at(MONDAY, "00:00")
     for number in range(2_300):
         desk.track(start + timedelta(minutes=4 * number), 2, str(number))
@@ -101,13 +101,13 @@ async def test_more_time_entries_than_toggl_gives_at_once(desk: Desk) -> None:
     assert (found["total"], found["tracked_minutes"]) == (2_300, 4_600)
 
 
-async def test_many_events_are_read_to_their_last_page(desk: Desk) -> None:
+async def test_many_events_are_read_to_their_last_page(desk: ActivityDesk) -> None:
     for number in range(230):
         desk.meet(at(MONDAY, "00:00") + timedelta(minutes=30 * number), 30, f"m{number}")
     assert (await desk.read("get_calendar_events", **WEEK))["total"] == 230
 
 
-async def test_health_data_by_their_days(desk: Desk) -> None:
+async def test_health_data_by_their_days(desk: ActivityDesk) -> None:
     desk.health.add_day(date(2026, 3, 3), steps=8_123, meters=6_100, active=42, light=180, kcal=2_310)
     desk.health.add_exercise(at("2026-03-03", "18:00"), at("2026-03-03", "18:40"), "ランニング")
     desk.health.add_sleep(at(MONDAY, "23:10"), at("2026-03-03", "06:40"), 421, mainSleep=True)
@@ -127,7 +127,7 @@ async def test_health_data_by_their_days(desk: Desk) -> None:
     assert rates == [{"date": "2026-03-03", "beats_per_minute": 57}]
 
 
-async def test_the_documents_names_are_good(desk: Desk) -> None:
+async def test_the_documents_names_are_good(desk: ActivityDesk) -> None:
     desk.track(at(MONDAY, "09:00"), 30, "work")
     desk.health.add_sleep(at(MONDAY, "23:10"), at("2026-03-03", "06:40"), 421)
     for tool in ("activity_get_toggl_entries", "activity_get_calendar_events", "activity_get_fitbit_activity"):
@@ -137,7 +137,7 @@ async def test_the_documents_names_are_good(desk: Desk) -> None:
     assert not (await desk.ask("activity_summary", date=MONDAY)).failed
 
 
-async def test_plain_tools_have_the_documents_names(desk: Desk) -> None:
+async def test_plain_tools_have_the_documents_names(desk: ActivityDesk) -> None:
     answer = await desk.app.node.post(desk.app.ada.token, "tools/list", {}, revision=NEWEST, url="/mcp/plain/activity")
     names = {one["name"] for one in answer.result["tools"]}
     assert {"activity_get_toggl_entries", "activity_get_calendar_events", "activity_summary"} <= names
@@ -157,7 +157,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("params", "told"), WRONG)
-async def test_bad_input_is_named(desk: Desk, params: dict[str, Any], told: str) -> None:
+async def test_bad_input_is_named(desk: ActivityDesk, params: dict[str, Any], told: str) -> None:
     for tool in ("get_toggl_entries", "get_calendar_events"):
         before = desk.asked
         answer = await desk.ask(tool, **params)
@@ -166,7 +166,7 @@ async def test_bad_input_is_named(desk: Desk, params: dict[str, Any], told: str)
         assert desk.asked == before or "cursor" in params
 
 
-async def test_another_person_sees_their_own_only(desk: Desk) -> None:
+async def test_another_person_sees_their_own_only(desk: ActivityDesk) -> None:
     desk.track(at(MONDAY, "09:00"), 30, "adas")
     desk.track(at(MONDAY, "09:00"), 30, "eves", account=desk.toggl.stranger)
     for person, text in ((desk.app.ada, "adas"), (desk.app.eve, "eves")):
@@ -174,7 +174,7 @@ async def test_another_person_sees_their_own_only(desk: Desk) -> None:
         assert [one["description"] for one in found["entries"]] == [text]
 
 
-async def test_what_is_not_permitted_or_not_connected_is_told(desk: Desk) -> None:
+async def test_what_is_not_permitted_or_not_connected_is_told(desk: ActivityDesk) -> None:
     barred = await desk.make_person("barred", deny=("toggl.list_time_entries",))
     assert (
         "needs toggl.list_time_entries, which you cannot use"
@@ -188,7 +188,7 @@ async def test_what_is_not_permitted_or_not_connected_is_told(desk: Desk) -> Non
     assert "/connect/toggl" in answer.text
 
 
-async def test_the_vendors_refusal_is_told(desk: Desk) -> None:
+async def test_the_vendors_refusal_is_told(desk: ActivityDesk) -> None:
     desk.calendar.refusals[:] = [VendorRefusal(500, {})] * 5
     answer = await desk.ask("get_calendar_events", **WEEK)
     assert answer.failed

@@ -24,7 +24,7 @@ COUNT_ROWS = "SELECT count(*) FROM modules.activity_entries WHERE tenant_id = $1
 
 
 @dataclass(frozen=True)
-class Owner:
+class RowOwner:
     """A person whose rows are stored. `wrap` may change the store."""
 
     database: Database
@@ -60,13 +60,13 @@ async def gateway(database: ScratchDatabase) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def people(gateway: Database, make_tenant: Callable[..., Awaitable[MadeTenant]]) -> list[Owner]:
+async def people(gateway: Database, make_tenant: Callable[..., Awaitable[MadeTenant]]) -> list[RowOwner]:
     """Two users of one tenant, then two of another."""
     tenants = [await make_tenant(users=2), await make_tenant(users=2)]
-    return [Owner(gateway, tenant.id, user) for tenant in tenants for user in tenant.users]
+    return [RowOwner(gateway, tenant.id, user) for tenant in tenants for user in tenant.users]
 
 
-async def live_the_story(person: Owner) -> list[Any]:
+async def live_the_story(person: RowOwner) -> list[Any]:
     """Every statement runs at least once; what the person was told."""
     further = TimeSpan(NOW - timedelta(days=3), NOW + timedelta(days=1))
     return [
@@ -83,7 +83,7 @@ async def live_the_story(person: Owner) -> list[Any]:
     ]
 
 
-async def list_rows_of_others(database: ScratchDatabase, person: Owner) -> list[Any]:
+async def list_rows_of_others(database: ScratchDatabase, person: RowOwner) -> list[Any]:
     async with database.admin_connection() as admin:
         found = [
             await admin.fetch(f"SELECT * FROM modules.{table} WHERE user_id <> $1 ORDER BY 1, 2, 3, 4", person.user_id)
@@ -92,7 +92,7 @@ async def list_rows_of_others(database: ScratchDatabase, person: Owner) -> list[
     return [tuple(row) for rows in found for row in rows]
 
 
-async def retell(database: ScratchDatabase, people: list[Owner], wrap: Wrap = as_it_is) -> list[Any]:
+async def retell(database: ScratchDatabase, people: list[RowOwner], wrap: Wrap = as_it_is) -> list[Any]:
     """Everyone starts anew, the first lives the story; fails if anything of the others changed."""
     async with database.admin_connection() as admin:
         await admin.execute("DELETE FROM modules.activity_syncs")
@@ -106,7 +106,7 @@ async def retell(database: ScratchDatabase, people: list[Owner], wrap: Wrap = as
 
 
 async def test_each_statement_without_its_filters_shows_and_changes_nothing_more(
-    people: list[Owner], database: ScratchDatabase
+    people: list[RowOwner], database: ScratchDatabase
 ) -> None:
     noted = Mutator()
     expected = await retell(database, people, noted.wrap)
@@ -116,7 +116,7 @@ async def test_each_statement_without_its_filters_shows_and_changes_nothing_more
 
 
 async def test_without_row_level_security_the_same_mutants_are_seen(
-    people: list[Owner], database: ScratchDatabase
+    people: list[RowOwner], database: ScratchDatabase
 ) -> None:
     """The control of the test above: the story notices a missing filter if nothing stands behind it."""
     noted = Mutator()
@@ -139,7 +139,7 @@ async def test_without_row_level_security_the_same_mutants_are_seen(
         await bypassing.close()
 
 
-async def test_a_removed_person_leaves_nothing(people: list[Owner], database: ScratchDatabase) -> None:
+async def test_a_removed_person_leaves_nothing(people: list[RowOwner], database: ScratchDatabase) -> None:
     for person in people:
         await person.save("one", "two")
     async with database.admin_connection() as admin:
@@ -148,7 +148,7 @@ async def test_a_removed_person_leaves_nothing(people: list[Owner], database: Sc
     assert {row["user_id"]: row["count"] for row in counts} == {one.user_id: 2 for one in people[1:]}
 
 
-async def test_times_are_joined_where_they_touch(people: list[Owner]) -> None:
+async def test_times_are_joined_where_they_touch(people: list[RowOwner]) -> None:
     person = people[0]
     await person.save("first")
     await person.save("second", span=TimeSpan(NOW, NOW + timedelta(days=1)))
@@ -158,7 +158,7 @@ async def test_times_are_joined_where_they_touch(people: list[Owner]) -> None:
     assert await person.show() is None, "the time between is not known"
 
 
-async def test_what_is_older_than_it_is_kept_goes(people: list[Owner]) -> None:
+async def test_what_is_older_than_it_is_kept_goes(people: list[RowOwner]) -> None:
     person = people[0]
     await person.save("old", span=TimeSpan(NOW - timedelta(days=500), NOW - timedelta(days=300)), stream=ENTRIES)
     async with person.database.personal(person.tenant_id, person.user_id) as work:

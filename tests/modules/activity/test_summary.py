@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.modules.activity.desk import Desk, at
+from tests.modules.activity.desk import ActivityDesk, at
 from tests.support.module_app import FULL_KEY
 from tests.support.tool_calls import HTML
 from tests.support.vendor_double import VendorRefusal, VendorReply
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 DAY = "2026-03-03"
 
 
-async def test_a_day_over_all_sources(desk: Desk) -> None:
+async def test_a_day_over_all_sources(desk: ActivityDesk) -> None:
     project = desk.toggl.add_project("Website", client_name="Acme")
     desk.track(at(DAY, "09:00"), 90, "設計", project_id=project["id"], tags=["deep"])
     desk.track(at(DAY, "23:30"), 60, "late")
@@ -55,7 +55,7 @@ async def test_a_day_over_all_sources(desk: Desk) -> None:
     assert answer.is_marked
 
 
-async def test_a_week_for_the_picture(desk: Desk) -> None:
+async def test_a_week_for_the_picture(desk: ActivityDesk) -> None:
     desk.track(at("2026-03-02", "23:00"), 120, "over midnight")
     desk.track(at("2026-03-08", "10:00"), 30, "sunday")
     found = await desk.read("summary", date="2026-03-02", days=7)
@@ -65,14 +65,14 @@ async def test_a_week_for_the_picture(desk: Desk) -> None:
     assert not {"date", "entries", "totals"} & found.keys()
 
 
-async def test_without_a_date_the_last_day_is_today(desk: Desk) -> None:
+async def test_without_a_date_the_last_day_is_today(desk: ActivityDesk) -> None:
     today = datetime.now(at(DAY, "00:00").tzinfo).date()
     assert (await desk.read("summary"))["date"] == f"{today}"
     days = (await desk.read("summary", days=3))["days"]
     assert [one["date"] for one in days] == [f"{today - timedelta(days=number)}" for number in (2, 1, 0)]
 
 
-async def test_nothing_was_done(desk: Desk) -> None:
+async def test_nothing_was_done(desk: ActivityDesk) -> None:
     found = await desk.read("summary", date=DAY)
     assert (found["message"], found["entries"]) == ("No activity found for the specified period.", [])
     assert found["totals"] == {"tracked_minutes": 0, "meetings_minutes": 0}
@@ -91,7 +91,7 @@ async def test_nothing_was_done(desk: Desk) -> None:
     ],
 )
 async def test_the_clocks_change_and_the_date_line(
-    desk: Desk, zone: str, day: str, start: str, end: str, minutes: int
+    desk: ActivityDesk, zone: str, day: str, start: str, end: str, minutes: int
 ) -> None:
     first = at(start[:10], start[11:], zone)
     last = at(end[:10], end[11:], zone)
@@ -104,7 +104,7 @@ async def test_the_clocks_change_and_the_date_line(
     assert (found["time_zone"], found["zone_origin"]) == (zone, "given")
 
 
-async def test_the_same_moment_is_of_two_days(desk: Desk) -> None:
+async def test_the_same_moment_is_of_two_days(desk: ActivityDesk) -> None:
     """Kiritimati and Pago Pago are 25 hours apart."""
     desk.track(at("2026-03-29", "00:30", "Pacific/Kiritimati").astimezone(UTC), 20, "work")
     for zone, day in (("Pacific/Kiritimati", "2026-03-29"), ("Pacific/Pago_Pago", "2026-03-27")):
@@ -112,7 +112,7 @@ async def test_the_same_moment_is_of_two_days(desk: Desk) -> None:
         assert found["totals"]["tracked_minutes"] == 20, zone
 
 
-async def test_the_zone_is_that_of_the_profile_or_the_calendar(desk: Desk) -> None:
+async def test_the_zone_is_that_of_the_profile_or_the_calendar(desk: ActivityDesk) -> None:
     await desk.set_zone(desk.app.ada, "Asia/Tokyo")
     found = await desk.read("summary", date=DAY)
     assert (found["time_zone"], found["zone_origin"]) == ("Asia/Tokyo", "profile")
@@ -124,7 +124,7 @@ async def test_the_zone_is_that_of_the_profile_or_the_calendar(desk: Desk) -> No
     assert (found["time_zone"], found["zone_origin"]) == ("UTC", "default")
 
 
-async def test_a_running_timer_lasts_until_now(desk: Desk) -> None:
+async def test_a_running_timer_lasts_until_now(desk: ActivityDesk) -> None:
     start = datetime.now(UTC) - timedelta(minutes=5)
     desk.track(start, -1, "now")
     found = await desk.read("summary", date=f"{start:%Y-%m-%d}", days=2, time_zone="UTC")
@@ -132,7 +132,7 @@ async def test_a_running_timer_lasts_until_now(desk: Desk) -> None:
     assert found["days"][0]["entries"][0]["running"] is True
 
 
-async def test_what_is_not_connected_is_named_with_its_link(desk: Desk) -> None:
+async def test_what_is_not_connected_is_named_with_its_link(desk: ActivityDesk) -> None:
     partly = await desk.app.product.person(desk.app.ada.tenant, "partly@acme.test", allow=["*"])
     await desk.connect(partly, FULL_KEY, "google_calendar")
     desk.meet(at(DAY, "11:00"), 60, "Planning")
@@ -148,7 +148,7 @@ async def test_what_is_not_connected_is_named_with_its_link(desk: Desk) -> None:
         assert states[source]["connect_url"] in answer.text
 
 
-async def test_what_is_not_permitted_is_named_without_a_link(desk: Desk) -> None:
+async def test_what_is_not_permitted_is_named_without_a_link(desk: ActivityDesk) -> None:
     barred = await desk.make_person("barred", deny=("google_calendar.*", "google_health.list_sleep"))
     desk.track(at(DAY, "09:00"), 30)
     desk.meet(at(DAY, "11:00"), 60, "Planning")
@@ -167,7 +167,7 @@ REFUSALS: list[VendorRefusal | VendorReply] = [VendorRefusal(400, "no"), VendorR
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=["refused", "away", "unreadable"])
-async def test_a_source_that_fails_does_not_hide_the_others(desk: Desk, refusal: Any) -> None:
+async def test_a_source_that_fails_does_not_hide_the_others(desk: ActivityDesk, refusal: Any) -> None:
     desk.track(at(DAY, "09:00"), 30)
     desk.meet(at(DAY, "11:00"), 60, "Planning")
     desk.toggl.refusals[:] = [refusal] * 5
@@ -189,13 +189,13 @@ async def test_a_source_that_fails_does_not_hide_the_others(desk: Desk, refusal:
         ({"time_zone": "Tokyo Standard Time"}, "Asia/Tokyo"),
     ],
 )
-async def test_bad_input_is_named(desk: Desk, params: dict[str, Any], told: str) -> None:
+async def test_bad_input_is_named(desk: ActivityDesk, params: dict[str, Any], told: str) -> None:
     answer = await desk.ask("summary", **params)
     assert answer.failed
     assert told in answer.text
 
 
-async def test_two_people_have_two_days(desk: Desk) -> None:
+async def test_two_people_have_two_days(desk: ActivityDesk) -> None:
     desk.track(at(DAY, "09:00"), 30, "adas")
     desk.track(at(DAY, "09:00"), 60, "eves", account=desk.toggl.stranger)
     for person, minutes in ((desk.app.ada, 30), (desk.app.eve, 60)):

@@ -10,7 +10,7 @@ from broker.mandates.mandates import Mandates
 from core.directory.audit_trail import Actor
 from modules.activity.sources import READS
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
-from tests.modules.activity.desk import Desk, at, days_ago
+from tests.modules.activity.desk import ActivityDesk, at, days_ago
 from tests.support import directory
 from tests.support.eventually import within
 from tests.support.mcp_client import NEWEST
@@ -28,13 +28,13 @@ def get_days(first: int, last: int) -> dict[str, Any]:
 
 
 async def list_entries(
-    desk: Desk, person: Person | None = None, first: int = 5, last: int = 1
+    desk: ActivityDesk, person: Person | None = None, first: int = 5, last: int = 1
 ) -> tuple[str, list[str]]:
     found = await desk.read("get_toggl_entries", person, **get_days(first, last), time_zone="Europe/Berlin")
     return found["origin"], [one["description"] for one in found["entries"]]
 
 
-async def test_what_is_synced_is_read_without_the_vendors(desk: Desk) -> None:
+async def test_what_is_synced_is_read_without_the_vendors(desk: ActivityDesk) -> None:
     day = days_ago(2)
     project = desk.toggl.add_project("Website")
     desk.track(at(day, "09:00"), 90, "設計", project_id=project["id"], tags=["deep"])
@@ -62,7 +62,7 @@ async def test_what_is_synced_is_read_without_the_vendors(desk: Desk) -> None:
     assert desk.asked == before
 
 
-async def test_what_is_not_wholly_synced_is_read_live(desk: Desk) -> None:
+async def test_what_is_not_wholly_synced_is_read_live(desk: ActivityDesk) -> None:
     desk.track(at(days_ago(2), "09:00"), 30, "known")
     desk.track(at(days_ago(40), "09:00"), 30, "older")
     await desk.sync(days=10)
@@ -72,7 +72,7 @@ async def test_what_is_not_wholly_synced_is_read_live(desk: Desk) -> None:
     assert (await list_entries(desk, last=0))[0] == "live", "today is not over"
 
 
-async def test_a_further_sync_brings_what_has_changed(desk: Desk) -> None:
+async def test_a_further_sync_brings_what_has_changed(desk: ActivityDesk) -> None:
     first = desk.track(at(days_ago(2), "09:00"), 30, "one")
     gone = desk.track(at(days_ago(3), "09:00"), 30, "gone")
     old = desk.track(at(days_ago(20), "09:00"), 30, "old")
@@ -95,7 +95,7 @@ async def test_a_further_sync_brings_what_has_changed(desk: Desk) -> None:
     assert (await list_entries(desk, first=24))[1] == ["new", "changed", "changed long ago"]
 
 
-async def test_syncing_again_changes_nothing(desk: Desk) -> None:
+async def test_syncing_again_changes_nothing(desk: ActivityDesk) -> None:
     for number in range(1, 6):
         desk.track(at(days_ago(number), "09:00"), 30, f"e{number}")
     first = await desk.sync()
@@ -105,7 +105,7 @@ async def test_syncing_again_changes_nothing(desk: Desk) -> None:
     assert await list_entries(desk) == ("synced", [f"e{number}" for number in range(1, 6)])
 
 
-async def test_an_entry_over_midnight_is_of_both_days(desk: Desk) -> None:
+async def test_an_entry_over_midnight_is_of_both_days(desk: ActivityDesk) -> None:
     desk.track(at(days_ago(3), "23:00"), 120, "night")
     await desk.sync(days=2)
     found = await desk.read("summary", date=f"{days_ago(2)}")
@@ -113,7 +113,7 @@ async def test_an_entry_over_midnight_is_of_both_days(desk: Desk) -> None:
     assert "synced_at" in found["sources"][0]
 
 
-async def test_every_person_has_their_own_rows(desk: Desk) -> None:
+async def test_every_person_has_their_own_rows(desk: ActivityDesk) -> None:
     eve = desk.app.eve
     bob = await desk.make_person("bob")
     desk.track(at(days_ago(2), "09:00"), 30, "adas")
@@ -128,7 +128,7 @@ async def test_every_person_has_their_own_rows(desk: Desk) -> None:
     assert await list_entries(desk) == ("synced", ["adas"])
 
 
-async def test_a_lost_permission_hides_what_is_stored(desk: Desk) -> None:
+async def test_a_lost_permission_hides_what_is_stored(desk: ActivityDesk) -> None:
     cara = await desk.make_person("cara")
     desk.track(at(days_ago(2), "09:00"), 30, "secret")
     desk.meet(at(days_ago(2), "11:00"), 60, "Planning")
@@ -147,7 +147,7 @@ async def test_a_lost_permission_hides_what_is_stored(desk: Desk) -> None:
     assert answer.value["totals"]["meetings_minutes"] == 60
 
 
-async def test_a_removed_account_hides_what_is_stored(desk: Desk) -> None:
+async def test_a_removed_account_hides_what_is_stored(desk: ActivityDesk) -> None:
     dora = await desk.make_person("dora")
     desk.track(at(days_ago(2), "09:00"), 30, "secret")
     await desk.sync(dora)
@@ -157,7 +157,7 @@ async def test_a_removed_account_hides_what_is_stored(desk: Desk) -> None:
     assert "not connected" in (await desk.ask("get_toggl_entries", dora, **get_days(5, 1))).text
 
 
-async def test_another_account_does_not_show_the_rows_of_the_first(desk: Desk) -> None:
+async def test_another_account_does_not_show_the_rows_of_the_first(desk: ActivityDesk) -> None:
     finn = await desk.make_person("finn")
     desk.track(at(days_ago(2), "09:00"), 30, "of the first account")
     await desk.sync(finn)
@@ -173,7 +173,7 @@ async def test_another_account_does_not_show_the_rows_of_the_first(desk: Desk) -
     assert await list_entries(desk, finn) == ("synced", [])
 
 
-async def test_a_source_that_fails_does_not_stop_the_others(desk: Desk) -> None:
+async def test_a_source_that_fails_does_not_stop_the_others(desk: ActivityDesk) -> None:
     gina = await desk.app.product.person(desk.app.ada.tenant, "gina@acme.test", allow=["*"])
     await desk.connect(gina, FULL_KEY, "toggl", "google_calendar")
     desk.track(at(days_ago(2), "09:00"), 30, "kept")
@@ -188,7 +188,7 @@ async def test_a_source_that_fails_does_not_stop_the_others(desk: Desk) -> None:
     assert await list_entries(desk, gina) == ("synced", ["kept"]), "what was there stays"
 
 
-async def test_nothing_that_can_be_synced_is_an_error(desk: Desk) -> None:
+async def test_nothing_that_can_be_synced_is_an_error(desk: ActivityDesk) -> None:
     hugo = await desk.app.product.person(desk.app.ada.tenant, "hugo@acme.test", allow=["*"])
     call = {"module": "activity", "tool_name": "sync_activity", "params": {}}
     created = await desk.app.node.post(hugo.token, "tools/call", {"name": "call", "arguments": call, "task": {}})
@@ -200,7 +200,7 @@ async def test_nothing_that_can_be_synced_is_an_error(desk: Desk) -> None:
         assert f"/connect/{source}" in text
 
 
-async def test_a_quota_of_toggl_is_told(desk: Desk) -> None:
+async def test_a_quota_of_toggl_is_told(desk: ActivityDesk) -> None:
     ida = await desk.make_person("ida")
     desk.toggl.tokens["idas"] = desk.toggl.tokens["full"]
     await desk.connect(ida, "idas", "toggl")
@@ -211,7 +211,7 @@ async def test_a_quota_of_toggl_is_told(desk: Desk) -> None:
     assert "error" not in states["google_calendar"]
 
 
-async def test_toggl_is_asked_for_what_it_has(desk: Desk) -> None:
+async def test_toggl_is_asked_for_what_it_has(desk: ActivityDesk) -> None:
     """It refuses a time of more than three months ago; the others give a year."""
     desk.toggl.history = timedelta(days=89)
     try:
@@ -224,7 +224,7 @@ async def test_toggl_is_asked_for_what_it_has(desk: Desk) -> None:
         desk.toggl.history = timedelta(days=36_500)
 
 
-async def test_what_is_stored_can_be_deleted(desk: Desk) -> None:
+async def test_what_is_stored_can_be_deleted(desk: ActivityDesk) -> None:
     desk.track(at(days_ago(2), "09:00"), 30, "one")
     desk.meet(at(days_ago(2), "09:00"), 30, "two")
     await desk.sync()
@@ -235,7 +235,7 @@ async def test_what_is_stored_can_be_deleted(desk: Desk) -> None:
     assert (await list_entries(desk))[0] == "live"
 
 
-async def test_a_schedule_syncs_in_the_persons_absence(desk: Desk) -> None:
+async def test_a_schedule_syncs_in_the_persons_absence(desk: ActivityDesk) -> None:
     """With their consent to the tools by which it reads, and to no others."""
     app, ada = desk.app, desk.app.ada
     desk.track(at(days_ago(2), "09:00"), 30, "by schedule")
@@ -262,7 +262,7 @@ async def test_a_schedule_syncs_in_the_persons_absence(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("params", "told"), [({"days": 0}, "days"), ({"days": 367}, "days"), ({"sources": ["fitbit"]}, "sources")]
 )
-async def test_bad_input_is_named(desk: Desk, params: dict[str, Any], told: str) -> None:
+async def test_bad_input_is_named(desk: ActivityDesk, params: dict[str, Any], told: str) -> None:
     answer = await desk.ask("sync_activity", **params)
     assert answer.failed
     assert told in answer.text
