@@ -9,6 +9,7 @@ import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identities } from './identities.ts'
 import { identity, trials, trust } from './identity.ts'
+import { items } from './items.ts'
 import { jobs } from './jobs.ts'
 import { logs } from './logs.ts'
 import { mandates } from './mandates.ts'
@@ -44,6 +45,7 @@ export const messages = {
   home,
   identities,
   identity,
+  items,
   jobs,
   keys,
   logs,

@@ -10,6 +10,7 @@ import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identities } from './identities.ts'
 import { identity, trials, trust } from './identity.ts'
+import { items } from './items.ts'
 import { jobs } from './jobs.ts'
 import { logs } from './logs.ts'
 import { mandates } from './mandates.ts'
@@ -45,6 +46,7 @@ export const messages: Messages = {
   home,
   identities,
   identity,
+  items,
   jobs,
   keys,
   logs,
