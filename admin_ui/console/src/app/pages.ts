@@ -1,3 +1,4 @@
+import { activityRoute } from '../pages/activity/route.ts'
 import { clientsRoute } from '../pages/clients/route.ts'
 import { doctorRoute } from '../pages/doctor/route.ts'
 import { documentsRoute } from '../pages/documents/route.ts'
@@ -23,6 +24,7 @@ export const PAGES = [
   toolsRoute,
   documentsRoute,
   itemsRoute,
+  activityRoute,
   jobsRoute,
   profileRoute,
   usersRoute,

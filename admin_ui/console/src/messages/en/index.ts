@@ -1,3 +1,4 @@
+import { activity } from './activity.ts'
 import { charts } from './charts.ts'
 import { clients } from './clients.ts'
 import { common } from './common.ts'
@@ -34,6 +35,7 @@ import { users } from './users.ts'
 import { versions } from './versions.ts'
 
 export const messages = {
+  activity,
   charts,
   clients,
   common,

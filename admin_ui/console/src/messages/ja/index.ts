@@ -1,4 +1,5 @@
 import type { Messages } from '../index.tsx'
+import { activity } from './activity.ts'
 import { charts } from './charts.ts'
 import { clients } from './clients.ts'
 import { common } from './common.ts'
@@ -35,6 +36,7 @@ import { users } from './users.ts'
 import { versions } from './versions.ts'
 
 export const messages: Messages = {
+  activity,
   charts,
   clients,
   common,
