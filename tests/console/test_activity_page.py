@@ -84,7 +84,7 @@ async def test_a_week_is_walked_by_keyboard_and_told_as_a_table(app: ConsoleApp)
     await expect(page.get_by_text("Times are those of Europe/Berlin (GMT+2).")).to_be_visible()
     entries = page.locator("[data-spot]")
     await entries.first.focus()
-    await expect(entries.first).to_have_accessible_name("Google Health: Sleep, 00:40–06:50")
+    await expect(entries.first).to_have_accessible_name("Sleep 00:40–06:50 Google Health")
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
         await page.keyboard.press(key)
     chosen = page.get_by_role("region", name="Entry")
@@ -101,12 +101,12 @@ async def test_a_week_is_walked_by_keyboard_and_told_as_a_table(app: ConsoleApp)
 
 async def test_a_day_of_25_hours_has_an_hour_twice(app: ConsoleApp) -> None:
     page = await _open(app, app.user, "/activity?view=day&date=2026-10-25")
-    await expect(page.get_by_text("The clock is changed: this day has 25 hours.").first).to_be_visible()
+    await expect(page.get_by_text("On Sunday, 25 October 2026 the clock is changed: the day has 25 hours.")).to_be_visible()
     for label in ("02:00 GMT+2", "02:00 GMT+1"):
         await expect(page.get_by_text(label, exact=True)).to_have_count(1)
     await app.look(page, "activity-25-hours")
     await page.goto(f"{app.identity.url}/console/activity?view=day&date=2026-03-29")
-    await expect(page.get_by_text("The clock is changed: this day has 23 hours.").first).to_be_visible()
+    await expect(page.get_by_text("the clock is changed: the day has 23 hours.")).to_be_visible()
     await expect(page.get_by_text("02:00 GMT", exact=False)).to_have_count(0)
 
 
@@ -125,11 +125,11 @@ async def test_a_source_that_is_not_connected_is_named_with_its_link(app: Consol
 
 async def test_the_days_are_gone_through(app: ConsoleApp) -> None:
     page = await _open(app, app.user, f"/activity?date={MONDAY}")
-    heading = page.get_by_role("heading", level=2).first
+    heading = page.get_by_role("main").get_by_role("heading", level=2).first
     await expect(heading).to_have_text("Monday, 19 October 2026 to Sunday, 25 October 2026")
     await page.get_by_role("button", name="Next week").click()
     await expect(heading).to_contain_text("26 October 2026 to")
-    await page.get_by_role("link", name="Show Friday, 30 October 2026").click()
+    await page.get_by_role("link", name="Fri 30 Oct").click()
     await expect(heading).to_have_text("Friday, 30 October 2026")
     await page.keyboard.press("k")
     await expect(heading).to_have_text("Thursday, 29 October 2026")

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronLeft, ChevronRight } from 'lucide-react'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { isWithoutTools } from '../../api/tools.ts'
 import { useShortcut } from '../../app/shortcuts.tsx'
 import { Button, IconButton } from '../../components/Button.tsx'
@@ -12,7 +12,7 @@ import { findDay, getTimeZone, isTimeZone } from '../../messages/format.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 import { ActivityTable } from './ActivityTable.tsx'
 import styles from './activity.module.css'
-import { addDays, buildScale, DAYS_OF_WEEK, findMonday, isDay } from './days.ts'
+import { addDays, buildScale, countHours, DAYS_OF_WEEK, findMonday, isChangeDay, isDay } from './days.ts'
 import { Picture } from './Picture.tsx'
 import { type ActivityDay, activityQuery } from './queries.ts'
 import { activityRoute, VIEWS } from './route.ts'
@@ -99,10 +99,17 @@ function Days({ days }: { days: readonly ActivityDay[] }) {
   const format = useFormat()
   const named = days[0]!.time_zone
   const zone = isTimeZone(named) ? named : getTimeZone()
-  const scales = days.map((one) => buildScale(one.date, zone))
+  const scales = useMemo(() => days.map((one) => buildScale(one.date, zone)), [days, zone])
   return (
     <>
       <p className={styles.note}>{activity.inZone(format.zone(zone, scales[0]!.start))}</p>
+      {scales.filter(isChangeDay).map((scale) => (
+        <p key={scale.day} className={styles.note}>
+          {countHours(scale) > 0
+            ? activity.hoursOfDay(format.day(scale.day, 'long'), countHours(scale))
+            : activity.noDay(format.day(scale.day, 'long'))}
+        </p>
+      ))}
       <SourceList sources={days[0]!.sources} />
       <div className={styles.columns}>
         <div className={styles.main}>

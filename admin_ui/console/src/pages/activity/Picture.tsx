@@ -11,6 +11,8 @@ import { useEntryTime } from './useEntryTime.ts'
 
 /** Where there is no entry, the picture begins at this hour. */
 const FIRST_HOUR = 8
+/** Height that a title with its time needs, px. */
+const TWO_LINES = 40
 
 interface PictureProps {
   days: readonly ActivityDay[]
@@ -36,7 +38,7 @@ export function Picture({ days, scales }: PictureProps) {
   const axis = scales.find((scale) => !isChangeDay(scale)) ?? scales[0]!
   const first = Math.min(FIRST_HOUR, ...columns.flatMap(({ cells, scale }) => cells.map((cell) => measureStart(cell, scale))))
   useLayoutEffect(() => {
-    if (frame.current) frame.current.scrollTop = Math.max(0, first - 0.5) * HOUR_HEIGHT
+    if (frame.current) frame.current.scrollTop = Math.floor(first) * HOUR_HEIGHT
   }, [first])
   const move = (event: KeyboardEvent<HTMLElement>) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !reachable) return
@@ -128,7 +130,6 @@ interface LaneProps {
 }
 
 function Lane({ column, place, colors, hasAxis, now, reachable, onChoose }: LaneProps) {
-  const { activity } = useMessages()
   const format = useFormat()
   const nameSource = useSourceName()
   const { scale, source, cells } = column
@@ -143,7 +144,6 @@ function Lane({ column, place, colors, hasAxis, now, reachable, onChoose }: Lane
             to="."
             search={{ view: 'day', date: scale.day }}
             className={styles.laneName}
-            aria-label={activity.openDay(format.day(scale.day, 'long'))}
             aria-current={isNow ? 'date' : undefined}
           >
             {format.day(scale.day)}
@@ -151,7 +151,6 @@ function Lane({ column, place, colors, hasAxis, now, reachable, onChoose }: Lane
         ) : (
           <span className={styles.laneName}>{nameSource(source)}</span>
         )}
-        {isChangeDay(scale) && <p className={styles.note}>{hours > 0 ? activity.hoursOfDay(hours) : activity.noDay}</p>}
         {cells.map((cell, index) =>
           cell.placement ? null : (
             <Entry key={index} {...{ cell, scale, colors, onChoose }} spot={[place, index]} isReachable={index === reachable} />
@@ -207,18 +206,19 @@ function Entry({ cell, scale, colors, spot, isReachable, onChoose }: EntryProps)
           : undefined
       }
       tabIndex={isReachable ? 0 : -1}
-      aria-label={activity.entry(nameSource(entry.source), [title, entry.project].filter(Boolean).join(', '), time)}
       data-source={colors.get(entry.source)}
       data-spot={spot.join(' ')}
       data-running={cell.isRunning || undefined}
+      data-short={(placement && (placement.to - placement.from) * countHours(scale) * HOUR_HEIGHT < TWO_LINES) || undefined}
       onFocus={choose}
       onClick={choose}
       onPointerEnter={choose}
     >
       <span className={styles.entryTitle} dir="auto">
         {title}
-      </span>
+      </span>{' '}
       <span className={styles.entryTime}>{time}</span>
+      <span className="visually-hidden">{[nameSource(entry.source), entry.project].filter(Boolean).join(', ')}</span>
     </button>
   )
 }

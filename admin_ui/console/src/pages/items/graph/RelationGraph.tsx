@@ -129,7 +129,6 @@ function Node({ item, place, color, isCenter, isReachable, isNear, relations, on
       className={styles.node}
       style={{ left: place.x, top: place.y, width: NODE_WIDTH, height: NODE_HEIGHT }}
       tabIndex={isReachable ? 0 : -1}
-      aria-label={`${graph.node(item.key, item.title, item.status)}, ${away}, ${graph.relations(relations)}`}
       data-key={item.key}
       data-color={color}
       data-center={isCenter || undefined}
@@ -140,10 +139,11 @@ function Node({ item, place, color, isCenter, isReachable, isNear, relations, on
     >
       <span className={styles.key} dir="auto">
         {item.key}
-      </span>
+      </span>{' '}
       <span className={styles.name} dir="auto">
         {item.title}
       </span>
+      <span className="visually-hidden">{[item.status, away, graph.relations(relations)].join(', ')}</span>
     </Link>
   )
 }
