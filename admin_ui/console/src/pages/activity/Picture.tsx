@@ -36,6 +36,8 @@ export function Picture({ days, scales }: PictureProps) {
   const reachable = findReachable(columns, spot)
   const chosen = isChosen && reachable ? columns[reachable.column]!.cells[reachable.cell]! : null
   const axis = scales.find((scale) => !isChangeDay(scale)) ?? scales[0]!
+  const hasAxis = ({ scale }: Column) => scale !== axis && isChangeDay(scale)
+  const lanes = columns.map((column) => `minmax(${hasAxis(column) ? 12 : days.length > 1 ? 6 : 9}rem, 1fr)`)
   const first = Math.min(FIRST_HOUR, ...columns.flatMap(({ cells, scale }) => cells.map((cell) => measureStart(cell, scale))))
   useLayoutEffect(() => {
     if (frame.current) frame.current.scrollTop = Math.floor(first) * HOUR_HEIGHT
@@ -59,7 +61,7 @@ export function Picture({ days, scales }: PictureProps) {
         onKeyDown={move}
         {...(!reachable && { tabIndex: 0 })}
       >
-        <div className={styles.grid} data-days={days.length > 1} style={{ ['--lanes' as string]: columns.length }}>
+        <div className={styles.grid} style={{ gridTemplateColumns: `max-content ${lanes.join(' ')}` }}>
           <Axis scale={axis} />
           {columns.map((column, place) => (
             <Lane
@@ -67,7 +69,7 @@ export function Picture({ days, scales }: PictureProps) {
               column={column}
               place={place}
               colors={colors}
-              hasAxis={column.scale !== axis && isChangeDay(column.scale)}
+              hasAxis={hasAxis(column)}
               now={now}
               reachable={reachable?.column === place ? reachable.cell : null}
               onChoose={(cell) => {
