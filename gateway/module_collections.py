@@ -103,6 +103,7 @@ class ModuleCollections:
             document.url,
             document.keep_text,
             document.max_chunk_chars,
+            document.parent,
         )
         async with self._open_for_change() as engine:
             stored = await engine.put_document(self._caller, collection, draft, expected_version=expected_version)

@@ -126,6 +126,7 @@ async def _write_row(work: UnitOfWork, collection: UUID, document: PreparedDocum
         document.metadata,
         draft.url,
         draft.max_chunk_chars,
+        draft.parent,
         len(document.chunks),
         document.bytes,
     )
@@ -198,12 +199,12 @@ _FIND = """SELECT id, version, chunks, bytes FROM search.documents
     WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND collection_id = $3 AND key = $4"""
 _RETURNED = "id, collection_id, key, title, tags, metadata, url, version, chunks, updated_at"
 _INSERT = f"""INSERT INTO search.documents (tenant_id, collection_id, key, title, text, tags, metadata, url,
-        max_chunk_chars, chunks, bytes, version, updated_at)
-    SELECT $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, clock_timestamp() WHERE $2::uuid IS NOT NULL
+        max_chunk_chars, parent, chunks, bytes, version, updated_at)
+    SELECT $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, clock_timestamp() WHERE $2::uuid IS NOT NULL
     RETURNING {_RETURNED}"""
 _UPDATE = f"""UPDATE search.documents SET title = $5, text = $6, tags = $7, metadata = $8, url = $9,
-        max_chunk_chars = $10, chunks = $11, bytes = $12, version = version + 1, next_generation = NULL,
-        next_chunks = NULL, next_bytes = NULL,
+        max_chunk_chars = $10, parent = coalesce($11, parent), chunks = $12, bytes = $13, version = version + 1,
+        next_generation = NULL, next_chunks = NULL, next_bytes = NULL,
         updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
     WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND collection_id = $3 AND id = $4 RETURNING {_RETURNED}"""  # noqa: S608 put together from constants
 _DELETE = """DELETE FROM search.documents

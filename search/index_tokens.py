@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from search.tokens import list_run_ends, tokenize, tokenize_query
+from search.tokens import list_run_ends, list_written_words, tokenize, tokenize_query
 
 MAX_TOKEN_CHARS = 64
 """What is longer is cut off, in chunks as in queries. PostgreSQL's own limit is 2,046 bytes."""
@@ -28,6 +28,24 @@ def collect_query_tokens(query: str) -> Sequence[QueryToken]:
     """Collect the tokens of a query, each once, at most MAX_QUERY_TOKENS."""
     tokens = dict.fromkeys(token[:MAX_TOKEN_CHARS] for token in tokenize_query(query))
     return [QueryToken(token, is_prefix=is_single_cjk(token)) for token in list(tokens)[:MAX_QUERY_TOKENS]]
+
+
+def collect_title_tokens(title: str) -> frozenset[str]:
+    """Collect the tokens by which a title is completed: those of a text, and its words without stemming."""
+    words = {word[:MAX_TOKEN_CHARS] for word, is_cjk in list_written_words(title) if not is_cjk}
+    return collect_tokens(title) | words
+
+
+def collect_completion_tokens(query: str) -> Sequence[QueryToken]:
+    """Collect the tokens of a query whose last word is still being written, for :func:`collect_title_tokens`."""
+    tokens: dict[str, bool] = {}
+    words = list(list_written_words(query))[:MAX_QUERY_TOKENS]
+    for number, (word, is_cjk) in enumerate(words, start=1):
+        if is_cjk:
+            tokens |= {token.text: token.is_prefix for token in collect_query_tokens(word)}
+        else:
+            tokens[word[:MAX_TOKEN_CHARS]] = number == len(words)
+    return [QueryToken(text, is_prefix) for text, is_prefix in list(tokens.items())[:MAX_QUERY_TOKENS]]
 
 
 def is_single_cjk(token: str) -> bool:

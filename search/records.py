@@ -23,6 +23,7 @@ MAX_PAGE = 200
 MAX_COLLECTION_NAME_CHARS = 200
 MAX_COLLECTIONS = 100
 """Collections of one owner in one module, and those that one search looks through."""
+MAX_PARENT_CHARS = 200
 MIN_CHUNK_CHARS = 50
 
 
@@ -67,7 +68,8 @@ class SearchCollection:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A document to store. Without `keep_text` neither the text nor its words are stored, only vectors of it."""
+    """A document to store. Without `keep_text` neither the text nor its words are stored, only vectors of it.
+    `parent` is the key of one of the module's JSON documents, after whose end maintenance deletes this one."""
 
     key: str
     title: str
@@ -77,6 +79,7 @@ class DocumentDraft:
     url: str = ""
     keep_text: bool = True
     max_chunk_chars: int | None = None
+    parent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,17 @@ def tokenize_query(text: str) -> list[str]:
     return [token for token in tokens if not _HIRAGANA_ONLY.fullmatch(token)] or tokens
 
 
+def list_written_words(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a text as they are written but for case and width, without stemming, and whether each is a run
+    of Japanese, which is not divided."""
+    text = _fold_katakana(unicodedata.normalize("NFKC", text))
+    for number, run in enumerate(_CJK_RUN.split(text)):
+        if number % 2:
+            yield run, True
+        else:
+            yield from ((word.lower(), False) for word in _PART.findall(run))
+
+
 def list_run_ends(text: str) -> list[str]:
     """Return the last character of each run of Japanese in a text, folded as in `tokenize`."""
     text = _fold_katakana(unicodedata.normalize("NFKC", text))

@@ -29,6 +29,8 @@ def check_document(document: DocumentDraft) -> None:
     _check_text("the URL", document.url, records.MAX_URL_CHARS)
     check_tags(document.tags)
     encode_metadata(document.metadata)
+    if document.parent is not None and not 0 < len(document.parent) <= records.MAX_PARENT_CHARS:
+        raise Invalid(f"a parent's key has 1 to {records.MAX_PARENT_CHARS} characters")
     if document.max_chunk_chars is not None and document.max_chunk_chars < records.MIN_CHUNK_CHARS:
         raise Invalid(f"a chunk has at least {records.MIN_CHUNK_CHARS} characters")
 

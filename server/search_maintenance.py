@@ -1,4 +1,5 @@
 """Make deleted documents unreadable: rewrite the tables that hold what was deleted, and let the write-ahead log go.
+Before that, documents go whose source is gone.
 
 PostgreSQL keeps a deleted row in its file, and its tokens in the indexes, until the space is used again.
 """
@@ -40,8 +41,8 @@ class PurgeResult:
 async def purge_deleted(
     address: DatabaseAddress, *, is_embedded: bool, deleted_before: datetime | None = None, waits: bool = True
 ) -> PurgeResult:
-    """Rewrite the tables that hold rows deleted before a time, None for all. Readers of a table wait for it meanwhile:
-    a second for 2,000 passages.
+    """Delete documents whose parent is gone, and rewrite the tables that hold rows deleted before a time, None for all.
+    Readers of a table wait for it meanwhile: a second for 2,000 passages.
 
     `is_embedded`: the database is the data folder's own, whose write-ahead log goes away, too. `waits`: until another
     process that does the same is ready; else nothing is done then.
@@ -65,6 +66,7 @@ async def _purge(connection: Any, is_embedded: bool, deleted_before: datetime | 
     if not await connection.fetchval(lock, _ONE_PURGE):
         return PurgeResult((), ())
     try:
+        await connection.execute("SELECT search.remove_orphans()")
         rewritten: list[str] = []
         postponed: list[str] = []
         for row in await connection.fetch("SELECT name, since FROM search.list_dirty_tables()"):

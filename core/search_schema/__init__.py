@@ -38,17 +38,26 @@ CREATE_SEARCH_SCRIPT: LiteralString = "".join(
         tables.TABLES,
         tables.PARTITIONS,
         policies.TENANT_POLICIES,
+        policies.ORPHAN_POLICIES,
         policies.CALLER_POLICIES,
         policies.GRANTS,
         functions.TRIGGERS,
         functions.REWRITE,
+        functions.REMOVE_ORPHANS,
         functions.FIND,
         functions.RIGHTS,
+        functions.FIND_RIGHTS,
+        functions.ORPHAN_RIGHTS,
         _CLOSE,
     )
 )
+REPLACE_FIND_SCRIPT: LiteralString = "".join(
+    (_OPEN, functions.DROP_FIND, functions.FIND, functions.FIND_RIGHTS, _CLOSE)
+)
+"""For a schema that an earlier version has created."""
 DROP_SEARCH_SCRIPT = """
 DROP SCHEMA IF EXISTS search CASCADE;
+DROP POLICY IF EXISTS owner_finds_parents ON modules.documents;
 REVOKE SELECT ON core.role_assignments, core.users FROM mcpist_search;
 REVOKE SELECT (tenant_id, id) ON core.users FROM mcpist_search;
 REVOKE USAGE ON SCHEMA core FROM mcpist_search;

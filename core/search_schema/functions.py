@@ -2,7 +2,7 @@
 
 from typing import LiteralString
 
-from core.search_schema.policies import build_readable
+from core.shared_rows import build_readable
 
 # A mark is made by whoever holds the table's lock until their commit; a rewrite waits for that, and removes it.
 TRIGGERS = """
@@ -80,10 +80,60 @@ CREATE FUNCTION search.rewrite_table(p_name text) RETURNS boolean
     END $$;
 """
 
+# As search.document_writer deletes one: under the lock of its collection, whose counts stay exact. Chunks of the
+# deleted documents are still seen by the statement that deletes them.
+REMOVE_ORPHANS = """
+CREATE FUNCTION search.list_orphans() RETURNS TABLE (tenant_id uuid, collection_id uuid, document_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT d.tenant_id, d.collection_id, d.id FROM search.documents d
+        JOIN search.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+        WHERE d.parent IS NOT NULL AND NOT EXISTS (SELECT FROM modules.documents p
+            WHERE p.tenant_id = d.tenant_id AND p.module = c.module AND p.key = d.parent)
+$$;
+CREATE FUNCTION search.remove_orphans() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    DECLARE
+        collection record;
+        removed integer;
+        total integer := 0;
+    BEGIN
+        FOR collection IN SELECT DISTINCT o.tenant_id AS tenant, o.collection_id AS id FROM search.list_orphans() o
+            ORDER BY 2
+        LOOP
+            PERFORM FROM search.collections c WHERE c.tenant_id = collection.tenant AND c.id = collection.id FOR UPDATE;
+            WITH gone AS (
+                DELETE FROM search.documents d USING search.list_orphans() o
+                WHERE d.tenant_id = collection.tenant AND d.collection_id = collection.id AND d.id = o.document_id
+                RETURNING d.id, d.chunks, d.bytes
+            ), words AS (
+                SELECT c.generation, substr(lexeme, strpos(lexeme, ':') + 1) AS token, count(*)::integer AS chunks
+                FROM gone g JOIN search.chunks c ON c.tenant_id = collection.tenant
+                    AND c.collection_id = collection.id AND c.document_id = g.id
+                CROSS JOIN unnest(tsvector_to_array(c.tokens)) AS lexeme GROUP BY 1, 2
+            ), counted AS (
+                UPDATE search.token_counts t SET chunks = t.chunks - w.chunks FROM words w
+                WHERE t.tenant_id = collection.tenant AND t.collection_id = collection.id
+                AND t.generation = w.generation AND t.token = w.token
+            ), sums AS (
+                SELECT count(*) AS documents, coalesce(sum(g.chunks), 0) AS chunks, coalesce(sum(g.bytes), 0) AS bytes
+                FROM gone g
+            )
+            UPDATE search.collections c SET documents = c.documents - s.documents, chunks = c.chunks - s.chunks,
+                bytes = c.bytes - s.bytes
+                FROM sums s WHERE c.tenant_id = collection.tenant AND c.id = collection.id
+                RETURNING s.documents INTO removed;
+            DELETE FROM search.token_counts t
+                WHERE t.tenant_id = collection.tenant AND t.collection_id = collection.id AND t.chunks = 0;
+            total := total + coalesce(removed, 0);
+        END LOOP;
+        RETURN total;
+    END $$;
+"""
+
 # `p_counts` are the chunks that have each of `p_tokens`, `p_weights` what it weighs. Words are looked up from the
-# rarest on while they find no more than some thousands of chunks; of the best of those all words are looked at. Up to
-# 10,000 chunks are compared one by one; and more where the index gave up before it had found enough of a small part of
-# its table.
+# rarest on while they find no more than `most_worded` chunks; of the best of those all words are looked at. A filter
+# that leaves no more is applied first. Up to 10,000 chunks are compared one by one; and more where the index gave up
+# before it had found enough of a small part of its table.
 FIND: LiteralString = f"""
 CREATE FUNCTION search.find_candidates(
         p_collections uuid[], p_generations bigint[], p_dimensions integer, p_query real[],
@@ -98,7 +148,7 @@ DECLARE
     t constant uuid := core.current_tenant();
     is_filtered constant boolean := cardinality(p_tags) > 0 OR p_metadata IS NOT NULL OR p_key_prefix <> ''
         OR p_since IS NOT NULL OR p_until IS NOT NULL;
-    most_worded constant integer := 3000;
+    most_worded constant integer := 1500;
     collections uuid[];
     generations bigint[];
     documents uuid[];
@@ -159,16 +209,28 @@ BEGIN
                 FROM unnest(generations) AS g)::tsquery AS query
         FROM unnest(p_tokens, p_prefixes, p_weights, p_counts) AS q(token, is_prefix, weight, found)
         WHERE q.found > 0) r
-        WHERE r.before = 0 OR r.before + r.found <= most_worded;
-    SELECT array_agg(w.collection_id), array_agg(w.document_id), array_agg(w.place)
-        INTO word_collections, word_documents, word_places FROM (
-            SELECT f.collection_id, f.document_id, f.place
-            FROM unnest(queries, weights) AS r(query, weight) CROSS JOIN LATERAL (
-                SELECT c.collection_id, c.document_id, c.place FROM search.chunks c
-                WHERE c.tokens @@ r.query AND c.tenant_id = t AND c.collection_id = ANY (collections)
-                AND CASE WHEN is_filtered THEN c.document_id IN (SELECT unnest(documents)) ELSE true END
-                LIMIT most_worded) f
-            GROUP BY 1, 2, 3 ORDER BY sum(r.weight) DESC, 2, 3 LIMIT p_most) w;
+        WHERE r.before = 0 OR r.before + r.found <= most_worded OR is_filtered AND chunks <= most_worded;
+    IF is_filtered AND chunks <= most_worded THEN
+        WITH wanted AS MATERIALIZED (
+            SELECT c.collection_id, c.document_id, c.place, c.tokens FROM unnest(documents) AS d(id)
+            JOIN search.chunks c ON c.document_id = d.id
+            WHERE c.tenant_id = t AND c.collection_id = ANY (collections) AND c.generation = ANY (generations))
+        SELECT array_agg(w.collection_id), array_agg(w.document_id), array_agg(w.place)
+            INTO word_collections, word_documents, word_places FROM (
+                SELECT c.collection_id, c.document_id, c.place FROM wanted c
+                JOIN unnest(queries, weights) AS r(query, weight) ON c.tokens @@ r.query
+                GROUP BY 1, 2, 3 ORDER BY sum(r.weight) DESC, 2, 3 LIMIT p_most) w;
+    ELSE
+        SELECT array_agg(w.collection_id), array_agg(w.document_id), array_agg(w.place)
+            INTO word_collections, word_documents, word_places FROM (
+                SELECT f.collection_id, f.document_id, f.place
+                FROM unnest(queries, weights) AS r(query, weight) CROSS JOIN LATERAL (
+                    SELECT c.collection_id, c.document_id, c.place FROM search.chunks c
+                    WHERE c.tokens @@ r.query AND c.tenant_id = t AND c.collection_id = ANY (collections)
+                    AND CASE WHEN is_filtered THEN c.document_id IN (SELECT unnest(documents)) ELSE true END
+                    LIMIT most_worded) f
+                GROUP BY 1, 2, 3 ORDER BY sum(r.weight) DESC, 2, 3 LIMIT p_most) w;
+    END IF;
     RETURN QUERY EXECUTE format($q$
         WITH words AS MATERIALIZED (
             SELECT g AS generation, w.weight,
@@ -188,11 +250,28 @@ BEGIN
 END $$;
 """  # noqa: S608 put together from constants
 
-# The function belongs to a role that reads these tables and no others.
+ORPHAN_RIGHTS = """
+REVOKE ALL ON FUNCTION search.list_orphans, search.remove_orphans FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION search.remove_orphans TO mcpist_console;
+"""
+
 RIGHTS = """
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA search FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION search.find_candidates TO mcpist_gateway;
 GRANT EXECUTE ON FUNCTION search.list_dirty_tables, search.lock_table, search.rewrite_table TO mcpist_console;
+"""
+
+# The cast loads pgvector: without it, its settings are unknown, and only a superuser may give them to a function.
+DROP_FIND = """
+SELECT '[1]'::halfvec;
+SET LOCAL ROLE mcpist_search;
+DROP FUNCTION search.find_candidates;
+SET LOCAL ROLE mcpist_owner;
+"""
+
+# The function belongs to a role that reads these tables and no others.
+FIND_RIGHTS = """
+REVOKE ALL ON FUNCTION search.find_candidates FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION search.find_candidates TO mcpist_gateway;
 GRANT CREATE ON SCHEMA search TO mcpist_search;
 ALTER FUNCTION search.find_candidates OWNER TO mcpist_search;
 REVOKE CREATE ON SCHEMA search FROM mcpist_search;

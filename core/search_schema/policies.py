@@ -2,24 +2,7 @@
 
 from typing import LiteralString
 
-_IS_ADMINISTRATOR: LiteralString = """EXISTS (SELECT FROM core.users u WHERE u.tenant_id = core.current_tenant()
-    AND u.id = core.current_user_id() AND u.system_role = 'admin')"""
-
-
-def build_readable(collection: LiteralString) -> LiteralString:
-    """Build the condition that the transaction's user may read a collection, a row of that name."""
-    return f"""CASE {collection}.owner
-        WHEN 'user' THEN {collection}.user_id = core.current_user_id()
-        WHEN 'role' THEN {collection}.role_id IN (SELECT a.role_id FROM core.role_assignments a
-            WHERE a.tenant_id = core.current_tenant() AND a.user_id = core.current_user_id())
-        ELSE EXISTS (SELECT FROM core.users u
-            WHERE u.tenant_id = core.current_tenant() AND u.id = core.current_user_id()) END"""  # noqa: S608 names of ours
-
-
-def build_writable(collection: LiteralString) -> LiteralString:
-    """Build the condition that they may write to it, if they may read it."""
-    return f"({collection}.owner = 'user' OR {collection}.member_writes OR {_IS_ADMINISTRATOR})"
-
+from core.shared_rows import IS_ADMINISTRATOR, build_readable, build_writable
 
 _OF_READABLE: LiteralString = """collection_id IN (
     SELECT c.id FROM search.collections c WHERE c.tenant_id = core.current_tenant())"""
@@ -27,7 +10,7 @@ _OF_WRITABLE: LiteralString = f"""collection_id IN (
     SELECT c.id FROM search.collections c WHERE c.tenant_id = core.current_tenant() AND {build_writable("c")})"""  # noqa: S608 the same
 _READERS: LiteralString = build_readable("collections")
 _WRITERS: LiteralString = f"{_READERS} AND {build_writable('collections')}"
-_CREATORS: LiteralString = f"{_READERS} AND (owner = 'user' OR {_IS_ADMINISTRATOR})"
+_CREATORS: LiteralString = f"{_READERS} AND (owner = 'user' OR {IS_ADMINISTRATOR})"
 
 TENANT_POLICIES = """
 DO $$
@@ -48,6 +31,16 @@ CREATE POLICY owner_counts ON search.usage TO mcpist_owner USING (true);
 CREATE POLICY owner_counts ON search.collections FOR SELECT TO mcpist_owner USING (true);
 CREATE POLICY search_reads ON search.documents FOR SELECT TO mcpist_search USING (true);
 CREATE POLICY search_reads ON search.chunks FOR SELECT TO mcpist_search USING (true);
+"""
+
+# For search.remove_orphans, a function of the owner's.
+ORPHAN_POLICIES = """
+CREATE POLICY owner_updates ON search.collections FOR UPDATE TO mcpist_owner USING (true);
+CREATE POLICY owner_finds ON search.documents FOR SELECT TO mcpist_owner USING (true);
+CREATE POLICY owner_removes ON search.documents FOR DELETE TO mcpist_owner USING (true);
+CREATE POLICY owner_finds ON search.chunks FOR SELECT TO mcpist_owner USING (true);
+CREATE POLICY owner_counts ON search.token_counts TO mcpist_owner USING (true);
+CREATE POLICY owner_finds_parents ON modules.documents FOR SELECT TO mcpist_owner USING (true);
 """
 
 # A restrictive policy counts beside by_tenant. Reading is tested with each change, too: a statement that looks at no

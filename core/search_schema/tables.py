@@ -47,6 +47,7 @@ CREATE TABLE search.documents (
     metadata jsonb NOT NULL CHECK (jsonb_typeof(metadata) = 'object'),
     url text NOT NULL CHECK (length(url) <= 2000),
     max_chunk_chars integer CHECK (max_chunk_chars > 0),
+    parent text COLLATE "C" CHECK (length(parent) BETWEEN 1 AND 200),
     version bigint NOT NULL CHECK (version > 0),
     chunks integer NOT NULL CHECK (chunks >= 0),
     bytes integer NOT NULL CHECK (bytes >= 0),

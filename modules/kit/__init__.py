@@ -54,7 +54,7 @@ from modules.kit.declarations import (
     tool,
 )
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
-from modules.kit.errors import OUTCOME_UNKNOWN, ClientCannotAnswer, ToolError
+from modules.kit.errors import OUTCOME_UNKNOWN, ClientCannotAnswer, DocumentedError, ErrorForm, ErrorKind, ToolError
 from modules.kit.icons import Icon
 from modules.kit.module_log import ModuleLog
 from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt, quote_argument
@@ -103,7 +103,10 @@ __all__ = [
     "DocumentFilter",
     "DocumentPage",
     "DocumentStore",
+    "DocumentedError",
     "Download",
+    "ErrorForm",
+    "ErrorKind",
     "Execution",
     "FormQuestion",
     "Hints",

@@ -75,6 +75,10 @@ class NewDocument:
     keep_text: bool = True
     max_chunk_chars: int | None = None
     """Shorter chunks than the embedding model takes."""
+    parent: str | None = None
+    """Key of one of the caller's JSON documents (`context.documents`), such as a source that this came from. Once that
+    is deleted, by the module or with its person, maintenance deletes this document within a day. A change that names no
+    parent keeps the one there is."""
 
 
 @dataclass(frozen=True, slots=True)

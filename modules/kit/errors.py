@@ -1,6 +1,7 @@
 """Error that a tool raises for its caller."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 OUTCOME_UNKNOWN = "whether the change was made is not known; look before you try again"
@@ -31,6 +32,34 @@ class ToolError(Exception):
         self.retry = retry
         self.code = code
         self.details = details
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """One of the errors that a module's document lists: its code, its message, and the name of its type."""
+
+    code: int
+    message: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorForm:
+    """What the gateway itself says of a module whose document lists its errors: that arguments do not fit, with the
+    details `field`, `value` and `constraint`, and that the tool failed, with a `reference`."""
+
+    invalid_arguments: ErrorKind
+    failure: ErrorKind
+
+
+class DocumentedError(ToolError):
+    """One of the errors that a module's document lists. The result has the document's object, ``{"code", "message",
+    "data": {"type", "details", "timestamp"}}``, and its text begins with the message. `details` hold plain JSON values,
+    at most 16,000 bytes; what is more is left out."""
+
+    def __init__(self, kind: ErrorKind, details: Mapping[str, Any]) -> None:
+        super().__init__(kind.message, code=kind.code, details=details)
+        self.kind = kind
 
 
 class ClientCannotAnswer(ToolError):

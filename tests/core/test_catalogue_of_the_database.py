@@ -100,11 +100,26 @@ EXTRA_POLICIES = {
         for table in ("collections", "documents", "chunks", "token_counts")
         for name, command in (("readers", "r"), ("creators", "a"), ("changers", "w"), ("removers", "d"))
     },
+    # Who may read and write a workspace of items, beside its tenant: restrictive ones, too.
+    **{
+        (f"modules.item{table}", name): (command, ("mcpist_gateway",))
+        for table in ("_workspaces", "s", "_tags", "_relations", "_aliases", "_numbers", "_statuses", "_states")
+        for name, command in (("readers", "r"), ("creators", "a"), ("changers", "w"), ("removers", "d"))
+    },
+    # What modules.find_items looks through: it asks for the tenant and the workspace itself, and gives ids alone.
+    ("modules.items", "search_reads"): ("r", ("mcpist_search",)),
     # What search.find_candidates looks through: it asks for the tenant itself, and gives ids alone.
     ("search.documents", "search_reads"): ("r", ("mcpist_search",)),
     ("search.chunks", "search_reads"): ("r", ("mcpist_search",)),
     # What triggers count and mark, and what a rewrite counts.
     ("search.usage", "owner_counts"): ("*", ("mcpist_owner",)),
+    # Documents go whose source is gone: search.remove_orphans.
+    ("search.collections", "owner_updates"): ("w", ("mcpist_owner",)),
+    ("search.documents", "owner_finds"): ("r", ("mcpist_owner",)),
+    ("search.documents", "owner_removes"): ("d", ("mcpist_owner",)),
+    ("search.chunks", "owner_finds"): ("r", ("mcpist_owner",)),
+    ("search.token_counts", "owner_counts"): ("*", ("mcpist_owner",)),
+    ("modules.documents", "owner_finds_parents"): ("r", ("mcpist_owner",)),
     ("search.collections", "owner_counts"): ("r", ("mcpist_owner",)),
     ("search.dirty_tables", "owner_marks"): ("*", ("mcpist_owner",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.

@@ -91,7 +91,9 @@ async def test_the_function_that_looks_through_all_rows_belongs_to_a_role_that_r
             owner,
         )
         reads_texts = await admin.fetchval(
-            "SELECT has_column_privilege($1, 'search.documents', 'text', 'SELECT')", owner
+            """SELECT has_column_privilege($1, 'search.documents', 'text', 'SELECT')
+                OR has_column_privilege($1, 'modules.items', 'content', 'SELECT')""",
+            owner,
         )
         role = await admin.fetchrow("SELECT * FROM pg_roles WHERE rolname = $1", owner)
     assert owner == "mcpist_search"
@@ -99,6 +101,8 @@ async def test_the_function_that_looks_through_all_rows_belongs_to_a_role_that_r
     assert [tuple(row) for row in readable] == [
         ("core.role_assignments", False),
         ("core.users", False),
+        ("modules.item_workspaces", False),
+        ("modules.items", False),
         ("search.chunks", False),
         ("search.collections", False),
         ("search.documents", False),

@@ -1,6 +1,0 @@
-import numpy as np
-import numpy.typing as npt
-
-class USE:
-    def __init__(self, threads: int = 4) -> None: ...
-    def encode(self, texts: list[str]) -> npt.NDArray[np.float32]: ...

@@ -9,6 +9,7 @@ from gateway.meta_tools.batch.plan import Plan
 from gateway.meta_tools.batch.run import BatchOutcome, StepOutcome
 from gateway.meta_tools.batch.step import BatchProblem
 from gateway.meta_tools.batch.text_format import encode_compact_json, make_printable
+from gateway.tool_error_text import get_error_part
 from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
 
 _MAX_PROBLEMS = 50
@@ -126,7 +127,7 @@ def _render_line(outcome: StepOutcome) -> str:
 
 def _get_details(error_object: dict[str, Any]) -> dict[str, Any]:
     """Get what the step's own text does not say already."""
-    return {name: value for name, value in error_object["error"].items() if name != "message"}
+    return {name: value for name, value in get_error_part(error_object).items() if name != "message"}
 
 
 def _format_wave_step(step: str, needs: list[str]) -> str:

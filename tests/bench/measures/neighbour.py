@@ -1,4 +1,5 @@
-"""NB: one tenant's 20 calls a second alone, and beside another tenant's 64 connections at full speed.
+"""NB: one tenant's 20 calls a second alone, and beside another tenant's 64 connections at full speed, or beside its
+documents that are stored.
 
 No limit of callers is in force: what protects the neighbour is the gateway's fair queue alone.
 """
@@ -14,7 +15,7 @@ from tests.bench.lab import Lab
 from tests.bench.measures.graph import fill
 from tests.bench.population import populate
 from tests.bench.report import Result, Row
-from tests.bench.wrk import Sample, sample
+from tests.bench.wrk import Sample, Target, sample
 
 CONNECTIONS = 64
 CALLS_PER_SECOND = 20
@@ -31,6 +32,19 @@ LOADS = {
     "a tool that asks nobody": ({"module": "bench", "tool_name": "write", "params": {"text": TEXT}}, TEXT),
     "a tool that asks a vendor": (asking(TEXT), TEXT),
 }
+
+
+STORING: dict[str, Any] = {
+    "module": "rag",
+    "tool_name": "index_doc",
+    "params": {
+        "file_path": "guide.md",
+        "text": "Restart the server after you change it. 設定を変えたら再起動します。\n\n" * 80,
+    },
+}
+STORING_CONNECTIONS = 4
+STORING_MUST = 10
+"""Milliseconds that storing one tenant's documents adds to the slowest hundredth of another's calls."""
 
 
 class Latencies(NamedTuple):
@@ -50,25 +64,39 @@ def measure(lab: Lab) -> list[Result]:
         client.tool("call", asking(TEXT))
         client.close()
     results: list[Result] = []
-    seconds = lab.options.seconds * LONGER
     for name, (arguments, expect) in LOADS.items():
-        target = lab.of_product(
+        load = lab.of_product(
             f"{name}, the loud tenant", lab.request(tools_call("call", arguments), expect, loud), product
         )
-        alone: list[Latencies] = []
-        beside: list[Latencies] = []
-        samples: list[Sample] = []
-        for number in range(lab.options.rounds):
-            alone.append(_call_steadily(product.port, quiet, seconds))
-            with ThreadPoolExecutor(1) as pool:
-                load = pool.submit(sample, target, CONNECTIONS, seconds + 2)
-                time.sleep(1)
-                beside.append(_call_steadily(product.port, quiet, seconds))
-                samples.append(load.result())
-            shown = f"alone {_show(alone[-1])}, beside {samples[-1].rate:.0f}/s {_show(beside[-1])}"
-            lab.progress(f"{name}, round {number + 1}: {shown}")
+        alone, beside, samples = _take_turns(lab, product.port, quiet, load, CONNECTIONS)
         results.append(Result(_rows(name, alone, beside), tuple(samples)))
+    body = lab.request(tools_call("call", STORING), "guide.md", loud)
+    load = lab.of_product("documents, the loud tenant", body, product)
+    alone, beside, samples = _take_turns(lab, product.port, quiet, load, STORING_CONNECTIONS)
+    added = tuple(two.p99 - one.p99 for one, two in zip(alone, beside, strict=True))
+    what = "p99 of another tenant, added while documents are stored"
+    results.append(Result((Row("NB", what, "ms", added, STORING_MUST, more_is_better=False),), tuple(samples)))
     return results
+
+
+def _take_turns(
+    lab: Lab, port: int, quiet: str, load: Target, connections: int
+) -> tuple[list[Latencies], list[Latencies], list[Sample]]:
+    """Measure the quiet tenant alone and beside a load, in turns."""
+    alone: list[Latencies] = []
+    beside: list[Latencies] = []
+    samples: list[Sample] = []
+    seconds = lab.options.seconds * LONGER
+    for number in range(lab.options.rounds):
+        alone.append(_call_steadily(port, quiet, seconds))
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(sample, load, connections, seconds + 2)
+            time.sleep(1)
+            beside.append(_call_steadily(port, quiet, seconds))
+            samples.append(running.result())
+        shown = f"alone {_show(alone[-1])}, beside {samples[-1].rate:.0f}/s {_show(beside[-1])}"
+        lab.progress(f"{load.label}, round {number + 1}: {shown}")
+    return alone, beside, samples
 
 
 def _rows(name: str, alone: list[Latencies], beside: list[Latencies]) -> tuple[Row, ...]:

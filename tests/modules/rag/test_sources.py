@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from core.directory.users import change_user
+from core.directory.users import change_user, remove_user
 from modules.github import MODULE as GITHUB
 from modules.rag import MODULE as RAG
+from server.search_maintenance import purge_deleted
 from tests.support.github_double import GitHubDouble, Repository, github_double
 from tests.support.module_app import ModuleApp, open_module_app
 from tests.support.postgres import DatabaseServer
@@ -150,6 +151,35 @@ async def test_a_shared_collection_asks_for_consent(desk: Desk) -> None:
     assert refused.failed
     assert "Everybody who reads the collection handbook will see what your account sees" in refused.text
     assert not (await desk.ask("add_source", source=place, collection="handbook", share=True)).failed
+
+
+async def test_documents_of_a_source_go_with_its_person(desk: Desk) -> None:
+    """From a shared collection at the next purge; what others have put there stays, and so does another tenant's."""
+    home = make_repository(desk, {"a.md": "議事録 roadmap".encode(), "b.md": b"roadmap"})
+    ada, console, deployment = desk.app.ada, desk.app.product.console, desk.app.product.deployment
+    bob = await desk.app.product.person(ada.tenant, "bob@acme.test", allow=["*"])
+    for person in (ada, bob):
+        await change_user(console, ACTOR, ada.tenant.id, person.id, system_role="admin")
+    await desk.app.connect(bob, "hubot-token")
+    await desk.ask("create_collection", name="plans", owner="tenant")
+    place = {"kind": "github", "repository": f"mona/{home.name}"}
+    added = (await desk.ask("add_source", bob, source=place, collection="plans", share=True)).value
+    await desk.sync(added["source_id"], bob)
+    await desk.ask("index_doc", file_path="kept.md", text="roadmap", collection="plans")
+    await desk.ask("index_doc", desk.app.eve, file_path="other.md", text="roadmap")
+
+    async def look() -> tuple[set[str], int]:
+        found = (await desk.ask("search_docs", query="roadmap", collections=["plans"])).value["results"]
+        listed = (await desk.ask("list_collections")).value["collections"]
+        return {one["file_path"] for one in found}, sum(one["documents"] for one in listed if one["name"] == "plans")
+
+    assert await look() == ({f"mona/{home.name}/a.md", f"mona/{home.name}/b.md", "kept.md"}, 3)
+    await purge_deleted(deployment.admin, is_embedded=False)
+    assert (await look())[1] == 3
+    await remove_user(console, ACTOR, ada.tenant.id, bob.id)
+    await purge_deleted(deployment.admin, is_embedded=False)
+    assert await look() == ({"kept.md"}, 1)
+    assert not (await desk.ask("get_doc", desk.app.eve, file_path="other.md")).failed
 
 
 async def test_another_model_is_refused_where_there_is_none(desk: Desk) -> None:
