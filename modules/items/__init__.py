@@ -1,5 +1,6 @@
 """Items of any type with relations, tags and statuses, and the current state of what one works on."""
 
+from modules.items.browse_tools import BROWSE_TOOLS
 from modules.items.bulk_tools import BULK_TOOLS
 from modules.items.errors import ERRORS
 from modules.items.import_tools import IMPORT_TOOLS
@@ -15,7 +16,7 @@ MODULE = Module(
     title="Items",
     description="What you and your team work on: tasks, notes and documents of any type, related, and a current state.",
     scopes=frozenset({READ, WRITE}),
-    tools=(*ITEM_TOOLS, *LIST_TOOLS, *BULK_TOOLS, *STATE_TOOLS, *WORKSPACE_TOOLS, *IMPORT_TOOLS),
+    tools=(*ITEM_TOOLS, *LIST_TOOLS, *BROWSE_TOOLS, *BULK_TOOLS, *STATE_TOOLS, *WORKSPACE_TOOLS, *IMPORT_TOOLS),
     settings=ItemSettings,
     untrusted=True,
     errors=ERRORS,

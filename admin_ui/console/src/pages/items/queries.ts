@@ -87,17 +87,16 @@ const at = (workspace: string | undefined) => (workspace ? { workspace } : {})
 
 /** Read a page of items: found by words, or the newest change first. The cursor is how many are before it. */
 export async function readItems({ workspace, q, type, status, tag, closed }: ItemFilters, cursor: string | undefined) {
-  const params = {
+  const found = await askTool<ItemPage>(MODULE, 'browse_items', {
     ...at(workspace),
+    ...(q && { query: q }),
+    ...(type && { types: [type] }),
     ...(status && { statuses: [status] }),
     ...(closed && { includeClosedStatuses: true }),
-    ...(tag && { tag }),
+    ...(tag && { tags: [tag] }),
     limit: PAGE,
     offset: Number(cursor ?? 0),
-  }
-  const found = q
-    ? await askTool<ItemPage>(MODULE, 'search_items', { ...params, query: q, ...(type && { types: [type] }) })
-    : await askTool<ItemPage>(MODULE, 'get_items', { ...params, ...(type && { type }) })
+  })
   return { items: found.items, next_cursor: found.next_offset ? String(found.next_offset) : null }
 }
 
@@ -108,10 +107,8 @@ interface ItemPage {
 
 /** Find items by words, for a field; the newest without words. */
 export async function findItems(workspace: string | undefined, words: string) {
-  const params = { ...at(workspace), limit: MOST_FOUND }
-  const { items } = words
-    ? await askTool<ItemPage>(MODULE, 'search_items', { ...params, query: words })
-    : await askTool<ItemPage>(MODULE, 'get_items', params)
+  const params = { ...at(workspace), ...(words && { query: words }), includeClosedStatuses: true, limit: MOST_FOUND }
+  const { items } = await askTool<ItemPage>(MODULE, 'browse_items', params)
   return items.map(({ key, title }) => ({ id: key, text: title, detail: key }))
 }
 
