@@ -26,7 +26,7 @@ ENTRIES = (
 )
 
 
-def _build_day(day: date, zone: str, offset: str, connect_url: str) -> dict[str, Any]:
+def _build_day(day: date, offset: str, connect_url: str) -> dict[str, Any]:
     entries: list[dict[str, Any]] = [
         {
             "source": source,
@@ -41,16 +41,16 @@ def _build_day(day: date, zone: str, offset: str, connect_url: str) -> dict[str,
     ]
     if day.weekday() == 2:
         entries.append(
-            {"source": "google_calendar", "start": str(day), "end": str(day + timedelta(1)), "title": "祝日"}
+            {
+                "source": "google_calendar",
+                "start": str(day),
+                "end": str(day + timedelta(1)),
+                "title": "祝日",
+                "all_day": True,
+            }
         )
     return {
         "date": str(day),
-        "time_zone": zone,
-        "sources": [
-            {"source": "toggl", "connected": True, "synced_at": "2026-10-19T00:00:00Z"},
-            {"source": "google_calendar", "connected": True},
-            {"source": "google_health", "connected": not connect_url, "connect_url": connect_url or None},
-        ],
         "entries": entries if not connect_url else [one for one in entries if one["source"] != "google_health"],
         "totals": {"tracked_minutes": 224, "meetings_minutes": 120, "steps": 8_421, "sleep_minutes": 370},
     }
@@ -61,9 +61,14 @@ async def _open(app: ConsoleApp, person: Person, path: str, *, connect_url: str 
 
     def answer(params: Mapping[str, Any]) -> Mapping[str, Any]:
         first = date.fromisoformat(params["date"])
-        days = [first + timedelta(count) for count in range(params.get("days", 1))]
-        built = [_build_day(day, "Europe/Berlin", "+02:00", connect_url) for day in days]
-        return {"days": built} if len(built) > 1 else built[0]
+        days = [_build_day(first + timedelta(count), "+02:00", connect_url) for count in range(params["days"])]
+        sources = [
+            {"source": "toggl", "connected": True, "synced_at": "2026-10-19T00:00:00Z"},
+            {"source": "google_calendar", "connected": True},
+            {"source": "google_health", "connected": not connect_url, "connect_url": connect_url or None},
+        ]
+        shown = {"days": days} if len(days) > 1 else days[0]
+        return {"message": "", "time_zone": "Europe/Berlin", "zone_origin": "parameter", "sources": sources, **shown}
 
     page = await app.open(person, "/jobs", **options)
     await answer_tools(page, {"activity.summary": answer})

@@ -14,7 +14,7 @@ import { ActivityTable } from './ActivityTable.tsx'
 import styles from './activity.module.css'
 import { addDays, buildScale, countHours, DAYS_OF_WEEK, findMonday, isChangeDay, isDay } from './days.ts'
 import { Picture } from './Picture.tsx'
-import { type ActivityDay, activityQuery } from './queries.ts'
+import { activityQuery, type ActivitySummary } from './queries.ts'
 import { activityRoute, VIEWS } from './route.ts'
 import { SourceList } from './SourceList.tsx'
 import { Totals } from './Totals.tsx'
@@ -29,7 +29,7 @@ export function ActivityPage() {
   const [today] = useState(() => findDay(Date.now(), getTimeZone()))
   const day = date && isDay(date) ? date : today
   const [from, days] = view === 'week' ? [findMonday(day), DAYS_OF_WEEK] : [day, 1]
-  const { data, error, refetch, isPlaceholderData } = useQuery(activityQuery(from, days))
+  const { data, error, refetch, isPlaceholderData } = useQuery(activityQuery(from, days, getTimeZone()))
   const isHidden = isWithoutTools(error)
   const to = addDays(from, days - 1)
   return (
@@ -51,9 +51,9 @@ export function ActivityPage() {
           </h2>
           {error ? (
             <ProblemNotice error={error} onRetry={() => void refetch()} />
-          ) : data && data.length > 0 ? (
+          ) : data ? (
             <div aria-busy={isPlaceholderData} className={styles.page}>
-              <Days days={data} />
+              <Days summary={data} />
             </div>
           ) : (
             <Skeleton lines={10} />
@@ -94,11 +94,11 @@ function Steps({ view, day, today }: { view: 'week' | 'day'; day: string; today:
   )
 }
 
-function Days({ days }: { days: readonly ActivityDay[] }) {
+function Days({ summary }: { summary: ActivitySummary }) {
   const { activity } = useMessages()
   const format = useFormat()
-  const named = days[0]!.time_zone
-  const zone = isTimeZone(named) ? named : getTimeZone()
+  const { days, timeZone } = summary
+  const zone = isTimeZone(timeZone) ? timeZone : getTimeZone()
   const scales = useMemo(() => days.map((one) => buildScale(one.date, zone)), [days, zone])
   return (
     <>
@@ -110,10 +110,17 @@ function Days({ days }: { days: readonly ActivityDay[] }) {
             : activity.noDay(format.day(scale.day, 'long'))}
         </p>
       ))}
-      <SourceList sources={days[0]!.sources} />
+      <SourceList sources={summary.sources} />
       <div className={styles.columns}>
         <div className={styles.main}>
-          <Picture days={days} scales={scales} />
+          <Picture summary={summary} scales={scales} />
+          {days.map(({ date, left_out: count = 0 }) =>
+            count > 0 ? (
+              <p key={date} className={styles.note}>
+                {activity.leftOut(format.day(date), count)}
+              </p>
+            ) : null,
+          )}
           <ActivityTable days={days} scales={scales} />
         </div>
         <Totals days={days} />

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 import styles from './activity.module.css'
 import type { DayScale } from './days.ts'
@@ -20,8 +19,7 @@ export function ActivityTable({ days, scales }: ActivityTableProps) {
   const format = useFormat()
   const nameSource = useSourceName()
   const writeTime = useEntryTime()
-  const [now] = useState(Date.now)
-  const rows = days.flatMap((day, place) => readEntries(day, scales[place]!, now).map((one) => ({ ...one, scale: scales[place]! })))
+  const rows = days.flatMap((day, place) => readEntries(day, scales[place]!).map((one) => ({ ...one, scale: scales[place]! })))
   if (rows.length === 0) return <p className={styles.note}>{activity.nothing}</p>
   return (
     <details className={styles.details}>

@@ -5,7 +5,7 @@ import { useFormat, useMessages } from '../../messages/index.tsx'
 import styles from './activity.module.css'
 import { buildColumns, type Cell, type Column, findNextSpot, HOUR_HEIGHT, type Spot } from './columns.ts'
 import { countHours, type DayScale, isChangeDay } from './days.ts'
-import type { ActivityDay } from './queries.ts'
+import type { ActivitySummary } from './queries.ts'
 import { listSources, useSourceName } from './sources.ts'
 import { useEntryTime } from './useEntryTime.ts'
 
@@ -15,7 +15,7 @@ const FIRST_HOUR = 8
 const TWO_LINES = 40
 
 interface PictureProps {
-  days: readonly ActivityDay[]
+  summary: ActivitySummary
   scales: readonly DayScale[]
 }
 
@@ -23,7 +23,8 @@ interface PictureProps {
  * Entries on an axis of time from above: a lane for each source of a day, or one for each day. One entry is reached by
  * Tab, the others by arrows; the one that is chosen is told in full below.
  */
-export function Picture({ days, scales }: PictureProps) {
+export function Picture({ summary, scales }: PictureProps) {
+  const { days, sources } = summary
   const { activity } = useMessages()
   const format = useFormat()
   const hint = useId()
@@ -31,8 +32,8 @@ export function Picture({ days, scales }: PictureProps) {
   const [spot, setSpot] = useState<Spot>({ column: 0, cell: 0 })
   const [isChosen, choose] = useState(false)
   const frame = useRef<HTMLDivElement>(null)
-  const columns = useMemo(() => buildColumns(days, scales, now), [days, scales, now])
-  const colors = useMemo(() => listSources([...days[0]!.sources, ...days.flatMap((day) => day.entries)]), [days])
+  const columns = useMemo(() => buildColumns(summary, scales), [summary, scales])
+  const colors = useMemo(() => listSources([...sources, ...days.flatMap((day) => day.entries)]), [sources, days])
   const reachable = findReachable(columns, spot)
   const chosen = isChosen && reachable ? columns[reachable.column]!.cells[reachable.cell]! : null
   const axis = scales.find((scale) => !isChangeDay(scale)) ?? scales[0]!

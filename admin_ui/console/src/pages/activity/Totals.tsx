@@ -25,7 +25,7 @@ export function Totals({ days }: { days: readonly ActivityDay[] }) {
 function writeTotal(name: string, value: number, texts: Messages['activity'], format: ReturnType<typeof useFormat>): string {
   if (name.endsWith('_minutes')) return writeMinutes(value, texts)
   if (name.endsWith('_meters')) return texts.kilometers(format.number(Math.round(value / 100) / 10))
-  if (name === 'calories') return texts.kilocalories(format.number(Math.round(value)))
+  if (name === 'calories_kcal') return texts.kilocalories(format.number(Math.round(value)))
   if (MEANS.has(name)) return texts.perMinute(format.number(Math.round(value)))
   return format.number(Math.round(value))
 }

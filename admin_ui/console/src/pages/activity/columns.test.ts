@@ -6,12 +6,19 @@ import type { ActivityDay } from './queries.ts'
 const ZONE = 'Asia/Tokyo'
 const makeDay = (date: string, ...entries: [source: string, start: string, end: string][]): ActivityDay => ({
   date,
-  time_zone: ZONE,
-  sources: ['toggl', 'google_calendar', 'google_health'].map((source) => ({ source, connected: source !== 'google_health' })),
-  entries: entries.map(([source, start, end]) => ({ source, start: start.length > 5 ? start : `${date}T${start}:00+09:00`, end: `${date}T${end}:00+09:00` })),
+  entries: entries.map(([source, start, end]) => ({
+    source,
+    start: `${date}T${start}:00+09:00`,
+    end: `${date}T${end}:00+09:00`,
+    title: '',
+    all_day: start === end,
+  })),
   totals: {},
 })
-const build = (...days: ActivityDay[]) => buildColumns(days, days.map(({ date }) => buildScale(date, ZONE)), 0)
+const build = (...days: ActivityDay[]) => {
+  const sources = ['toggl', 'google_calendar', 'google_health'].map((source) => ({ source, connected: source !== 'google_health' }))
+  return buildColumns({ days, sources }, days.map(({ date }) => buildScale(date, ZONE)))
+}
 
 test('a day has a column for each source that is connected, also where it has nothing', () => {
   const day = makeDay('2026-11-28', ['toggl', '09:00', '10:00'])
@@ -25,7 +32,7 @@ test('a day has a column for each source that is connected, also where it has no
 
 test('arrow keys go by time, and over days without entries', () => {
   const columns = build(
-    makeDay('2026-11-23', ['toggl', '2026-11-23', '12:00'], ['toggl', '09:00', '10:00'], ['google_calendar', '15:00', '16:00']),
+    makeDay('2026-11-23', ['toggl', '12:00', '12:00'], ['toggl', '09:00', '10:00'], ['google_calendar', '15:00', '16:00']),
     makeDay('2026-11-24'),
     makeDay('2026-11-25', ['toggl', '08:00', '09:00'], ['toggl', '14:00', '17:00']),
   )

@@ -1,7 +1,7 @@
 import type { DayScale } from './days.ts'
 import { readEntries, type ShownEntry } from './entries.ts'
 import { placeEntries, type Placement } from './lanes.ts'
-import type { ActivityDay } from './queries.ts'
+import type { ActivitySummary } from './queries.ts'
 
 /** Height of an hour, px. */
 export const HOUR_HEIGHT = 44
@@ -24,11 +24,11 @@ export interface Column {
 }
 
 /** A column for each day; of one day alone for each source that is connected or has entries. */
-export function buildColumns(days: readonly ActivityDay[], scales: readonly DayScale[], now: number): Column[] {
-  if (days.length !== 1) return days.map((day, place) => buildColumn(day.date, null, readEntries(day, scales[place]!, now), scales[place]!))
+export function buildColumns({ days, sources: all }: Pick<ActivitySummary, 'days' | 'sources'>, scales: readonly DayScale[]): Column[] {
+  if (days.length !== 1) return days.map((day, place) => buildColumn(day.date, null, readEntries(day, scales[place]!), scales[place]!))
   const [day, scale] = [days[0]!, scales[0]!]
-  const entries = readEntries(day, scale, now)
-  const connected = day.sources.filter((one) => one.connected).map(({ source }) => source)
+  const entries = readEntries(day, scale)
+  const connected = all.filter((one) => one.connected).map(({ source }) => source)
   const sources = [...new Set([...connected, ...entries.map(({ entry }) => entry.source)])]
   return sources.map((source) => buildColumn(source, source, entries.filter(({ entry }) => entry.source === source), scale))
 }

@@ -9,16 +9,12 @@ export interface ShownEntry extends Span {
   isRunning: boolean
 }
 
-const DAY_ALONE = /^\d{4}-\d{2}-\d{2}$/
-
-/** The entries of a day by time, those of whole days first. What has no end ends now, or with the day. */
-export function readEntries({ entries }: ActivityDay, scale: DayScale, now: number): ShownEntry[] {
+/** The entries of a day by time, those of whole days first. */
+export function readEntries({ entries }: Pick<ActivityDay, 'entries'>, scale: DayScale): ShownEntry[] {
   return entries
     .flatMap((entry) => {
-      const isAllDay = DAY_ALONE.test(entry.start)
-      const start = isAllDay ? scale.start : Date.parse(entry.start)
-      const isRunning = !isAllDay && !entry.end
-      const end = isAllDay ? scale.end : entry.end ? Date.parse(entry.end) : Math.max(start, Math.min(now, scale.end))
+      const [isAllDay, isRunning] = [entry.all_day === true, entry.running === true]
+      const [start, end] = isAllDay ? [scale.start, scale.end] : [Date.parse(entry.start), Date.parse(entry.end)]
       return Number.isNaN(start) || Number.isNaN(end) ? [] : [{ entry, start, end, isAllDay, isRunning }]
     })
     .sort((left, right) => Number(right.isAllDay) - Number(left.isAllDay) || left.start - right.start || left.end - right.end)

@@ -13,32 +13,41 @@ export interface ActivitySource {
 
 export interface ActivityEntry {
   source: string
-  /** With the offset; a day alone for what lasts whole days. */
+  /** With the offset; days alone for what lasts whole days, which ends before its end. */
   start: string
-  /** None while it runs. */
-  end?: string | null
-  title?: string | null
+  /** Now, while it runs. */
+  end: string
+  title: string
   detail?: string | null
   project?: string | null
-  tags?: string[] | null
+  tags?: string[]
+  all_day?: boolean
+  running?: boolean
 }
 
 export interface ActivityDay {
   date: string
-  time_zone: string
-  sources: ActivitySource[]
   entries: ActivityEntry[]
   totals: Record<string, number | null>
+  /** So many more entries there are. */
+  left_out?: number
 }
 
-/** Read some days from one on, in the person's time zone. */
-export const activityQuery = (date: string, days: number) =>
+export interface ActivitySummary {
+  timeZone: string
+  sources: ActivitySource[]
+  days: ActivityDay[]
+}
+
+type Answer = { time_zone: string; sources: ActivitySource[] } & (ActivityDay | { days: ActivityDay[] })
+
+/** Read some days from one on, as they are in a time zone. */
+export const activityQuery = (date: string, days: number, timeZone: string) =>
   queryOptions({
-    queryKey: ['activity', date, days],
-    queryFn: async ({ signal }) => {
-      const params = { date, ...(days > 1 && { days }) }
-      const found = await askTool<ActivityDay | { days: ActivityDay[] }>(MODULE, 'summary', params, signal)
-      return 'days' in found ? found.days : [found]
+    queryKey: ['activity', date, days, timeZone],
+    queryFn: async ({ signal }): Promise<ActivitySummary> => {
+      const found = await askTool<Answer>(MODULE, 'summary', { date, days, time_zone: timeZone }, signal)
+      return { timeZone: found.time_zone, sources: found.sources, days: 'days' in found && found.days ? found.days : [found as ActivityDay] }
     },
     placeholderData: keepPreviousData,
     staleTime: 60_000,

@@ -6,8 +6,8 @@ import { splitKey } from './keys.ts'
 
 const MODULE = 'items'
 const PAGE = 100
-/** As many as a picture stays readable with. */
-const MOST_RELATED = 200
+/** As many around one as a picture stays readable with. */
+export const MOST_RELATED = 199
 const STATES = 20
 const MOST_FOUND = 10
 

@@ -4,7 +4,7 @@ import { FindBox } from '../../../components/FindBox.tsx'
 import { ListTools } from '../../../components/ListTools.tsx'
 import { Empty, ProblemNotice, Skeleton } from '../../../components/States.tsx'
 import { useMessages } from '../../../messages/index.tsx'
-import { findItems, relatedQuery } from '../queries.ts'
+import { findItems, MOST_RELATED, relatedQuery } from '../queries.ts'
 import { DEPTHS, itemsRoute } from '../route.ts'
 import { useSetSearch } from '../useItemsSearch.ts'
 import { WorkspaceField } from '../WorkspaceField.tsx'
@@ -60,13 +60,13 @@ function Relations({ center, depth }: { center: string; depth: number }) {
   const shown = data.related_items.length + 1
   return (
     <>
-      <h2 className={styles.title} dir="auto">
-        {graph.title(data.center_item.key)}
-      </h2>
-      <p className={styles.counts}>
-        {graph.counts(nodes, edges)}
-        {shown < nodes && ` · ${graph.cut(shown)}`}
-      </p>
+      <div className={styles.title}>
+        <h2 dir="auto">{graph.title(data.center_item.key)}</h2>
+        <p className={styles.counts}>
+          {graph.counts(nodes, edges)}
+          {shown === MOST_RELATED + 1 && ` · ${graph.cut(shown)}`}
+        </p>
+      </div>
       {data.related_items.length === 0 && <p>{graph.alone}</p>}
       <RelationGraph related={data} />
       <RelationTable related={data} />

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Maximize, Scan, ZoomIn, ZoomOut } from 'lucide-react'
+import { Maximize, ZoomIn, ZoomOut } from 'lucide-react'
 import { type KeyboardEvent, useId, useMemo, useRef, useState } from 'react'
 import { IconButton } from '../../../components/Button.tsx'
 import { useFormat, useMessages } from '../../../messages/index.tsx'
@@ -33,9 +33,10 @@ export function RelationGraph({ related }: { related: RelatedItems }) {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const larger = { '+': 1, '=': 1, '-': -1, '−': -1 }[event.key]
     const next = findNext(layout, neighbors, reachable, event.key)
-    if (!larger && next === null && !event.key.startsWith('Arrow')) return
+    if (!larger && next === null && event.key !== '0' && !event.key.startsWith('Arrow')) return
     event.preventDefault()
     if (larger) zoom(larger)
+    if (event.key === '0') fit()
     if (next !== null) stage.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(next)}"]`)?.focus()
   }
   const told = items.get(marked ?? center)!
@@ -54,7 +55,6 @@ export function RelationGraph({ related }: { related: RelatedItems }) {
           <IconButton icon={ZoomOut} label={graph.zoomOut} onPress={() => zoom(-1)} isDisabled={scale <= SMALLEST} />
           <IconButton icon={ZoomIn} label={graph.zoomIn} onPress={() => zoom(1)} isDisabled={scale >= LARGEST} />
           <IconButton icon={Maximize} label={graph.fit} onPress={fit} />
-          <IconButton icon={Scan} label={graph.actualSize} onPress={() => zoom(0)} />
         </div>
       </figcaption>
       <div ref={frame} className={styles.frame} {...handlers}>

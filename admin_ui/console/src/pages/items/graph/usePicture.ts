@@ -65,8 +65,8 @@ export function usePicture({ width, height, places }: GraphLayout) {
   return {
     frame,
     scale,
-    /** A step larger or smaller; 0 for the actual size. */
-    zoom: (direction: number) => resize(direction === 0 ? 1 : direction > 0 ? scale * STEP : scale / STEP),
+    /** A step larger or smaller. */
+    zoom: (direction: number) => resize(direction > 0 ? scale * STEP : scale / STEP),
     fit: () => frame.current && resize(Math.min(1, measureFit(frame.current, width, height))),
     handlers: {
       onPointerDown: (event: PointerEvent<HTMLElement>) => {
@@ -97,6 +97,8 @@ export function usePicture({ width, height, places }: GraphLayout) {
   }
 }
 
+/** The size in which all of a picture is in sight: the frame becomes as high as it may. */
 function measureFit(frame: HTMLElement, width: number, height: number): number {
-  return Math.min(frame.clientWidth / width, frame.clientHeight / height)
+  const most = parseFloat(getComputedStyle(frame).maxHeight)
+  return Math.min(frame.clientWidth / width, (Number.isNaN(most) ? frame.clientHeight : most) / height)
 }
