@@ -10,6 +10,7 @@ from modules.items.item_keys import ItemKey, parse_id
 from modules.items.item_rows import ItemRecord, build_replaced, find_items
 from modules.items.item_store import ItemWriter, PreparedChange, check_revision
 from modules.items.item_tools import ACTION_HINTS, WRITE, open_writer
+from modules.items.meaning_index import index_written
 from modules.items.models import MAX_UPDATES, ItemChanges, ItemUpdate, UpdatedItem, UpdatedItems, WorkspaceParameter
 from modules.kit import Context, DocumentedError, tool
 
@@ -58,6 +59,7 @@ async def bulk_update(
         if refused:
             raise _build_refusal(refused)
         changed = [(updates[index], records[index], await writer.update(change)) for index, change in changes.items()]
+    await index_written(context, found, [after.id for _, _, after in changed])
     updated = [
         UpdatedItem(
             key=str(after.key),

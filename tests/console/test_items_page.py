@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from modules.items import MODULE
@@ -67,6 +68,14 @@ async def _fill_many(app: ConsoleApp, person: Person) -> None:
                 related=[keys[one] for one in near],
             )
             keys.append(made["key"])
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def owner_of_many(app: ConsoleApp) -> Person:
+    """Somebody with 200 items around one."""
+    person = await _person(app, "has-many")
+    await _fill_many(app, person)
+    return person
 
 
 @in_every_view
@@ -173,10 +182,8 @@ async def test_who_changes_the_same_as_somebody_else_sees_both(app: ConsoleApp) 
 
 
 @in_every_view
-async def test_the_picture_in_every_view(app: ConsoleApp, view: str) -> None:
-    person = await _person(app, f"graphs-{view}")
-    await _fill_many(app, person)
-    page = await app.open(person, "/items?view=graph&center=task-1&depth=3", **VIEWS[view])
+async def test_the_picture_in_every_view(app: ConsoleApp, owner_of_many: Person, view: str) -> None:
+    page = await app.open(owner_of_many, "/items?view=graph&center=task-1&depth=3", **VIEWS[view])
     nodes = page.locator("[data-key]")
     await expect(nodes).to_have_count(MANY)
     await app.look(page, f"items-graph-{view}")
@@ -185,10 +192,8 @@ async def test_the_picture_in_every_view(app: ConsoleApp, view: str) -> None:
     await app.look(page, f"items-graph-focus-{view}")
 
 
-async def test_labels_of_200_items_do_not_overlap(app: ConsoleApp) -> None:
-    person = await _person(app, "overlaps")
-    await _fill_many(app, person)
-    page = await app.open(person, "/items?view=graph&center=task-1&depth=3")
+async def test_labels_of_200_items_do_not_overlap(app: ConsoleApp, owner_of_many: Person) -> None:
+    page = await app.open(owner_of_many, "/items?view=graph&center=task-1&depth=3")
     await expect(page.locator("[data-key]")).to_have_count(MANY)
     await expect(page.get_by_text(re.compile(r"^200 items, \d+ relations$"))).to_be_visible()
     overlaps = await page.evaluate("""() => {
@@ -199,6 +204,10 @@ async def test_labels_of_200_items_do_not_overlap(app: ConsoleApp) -> None:
     assert overlaps == 0
     size = await page.locator("[data-key='task-1']").evaluate("(node) => node.getBoundingClientRect().height")
     assert size >= 22, "it begins as large as it can be read"
+    await page.get_by_role("button", name="Show all").click()
+    frame = page.get_by_role("group", name="Relations of task-1").locator("xpath=../..")
+    assert await frame.evaluate("(frame) => frame.scrollWidth <= frame.clientWidth + 1")
+    await app.look(page, "items-graph-all")
 
 
 async def test_arrows_go_along_relations_and_enter_opens(app: ConsoleApp) -> None:
@@ -302,6 +311,20 @@ async def test_a_shared_workspace_that_one_may_only_read(app: ConsoleApp) -> Non
     await app.look(page, "items-read-only")
     elsewhere = await app.open(app.other_admin, "/items?workspace=tenant/board")
     await expect(elsewhere.get_by_text("Everybody sees this")).to_have_count(0)
+
+
+async def test_a_long_text_is_shown_and_saved_whole(app: ConsoleApp) -> None:
+    person = await _person(app, "long")
+    text = "倉庫は大阪に移転する。\n" * 8_000
+    async with _tools(app, person) as items:
+        await items.call("create_item", type="note", title="Long", content=text + "END")
+    page = await app.open(person, "/items?id=note-1")
+    content = page.get_by_role("dialog").get_by_role("region", name="Content")
+    await expect(content).to_contain_text("END")
+    assert await content.evaluate("(node) => node.textContent.length") == len(text) + 3
+    await page.get_by_role("button", name="Edit").click()
+    form = page.get_by_role("dialog", name="Edit note-1")
+    assert await form.get_by_role("textbox", name="Content").input_value() == text + "END"
 
 
 async def test_hostile_texts_are_texts(app: ConsoleApp) -> None:
