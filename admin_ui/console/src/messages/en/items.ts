@@ -82,7 +82,7 @@ export const items = {
     relations: (count: number) => countOf(count, 'relation', 'relations'),
     counts: (count: number, relationCount: number) =>
       `${countOf(count, 'item', 'items')}, ${countOf(relationCount, 'relation', 'relations')}`,
-    cut: (count: number) => `The nearest ${count} are shown.`,
+    cut: (count: number) => `Of the related items the nearest ${count} are shown.`,
     alone: 'It has no related items yet. Edit it to name some.',
     asTable: 'Relations as a table',
     distance: 'Distance',

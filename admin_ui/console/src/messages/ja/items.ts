@@ -81,7 +81,7 @@ export const items: Messages['items'] = {
     away: (count) => `${count} 段階先`,
     relations: (count) => `関係 ${count} 件`,
     counts: (count, relationCount) => `アイテム ${count} 件、関係 ${relationCount} 件`,
-    cut: (count) => `近い順に ${count} 件を表示しています。`,
+    cut: (count) => `関連アイテムのうち近い順に ${count} 件を表示しています。`,
     alone: '関連アイテムはまだありません。編集して追加できます。',
     asTable: '関係を表で表示',
     distance: '距離',

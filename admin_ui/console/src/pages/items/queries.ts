@@ -7,7 +7,7 @@ import { splitKey } from './keys.ts'
 const MODULE = 'items'
 const PAGE = 100
 /** As many around one as a picture stays readable with. */
-export const MOST_RELATED = 199
+export const MOST_RELATED = 200
 const STATES = 20
 const MOST_FOUND = 10
 

@@ -57,14 +57,14 @@ function Relations({ center, depth }: { center: string; depth: number }) {
   if (error) return <ProblemNotice error={error} onRetry={() => void refetch()} />
   if (!data) return <Skeleton lines={8} />
   const { total_nodes: nodes, total_edges: edges } = data.graph_stats
-  const shown = data.related_items.length + 1
+  const shown = data.related_items.length
   return (
     <>
       <div className={styles.title}>
         <h2 dir="auto">{graph.title(data.center_item.key)}</h2>
         <p className={styles.counts}>
           {graph.counts(nodes, edges)}
-          {shown === MOST_RELATED + 1 && ` · ${graph.cut(shown)}`}
+          {shown === MOST_RELATED && ` · ${graph.cut(shown)}`}
         </p>
       </div>
       {data.related_items.length === 0 && <p>{graph.alone}</p>}
