@@ -5,7 +5,7 @@ the index may lag behind, never the items: what it finds is read from their rows
 replaces one that was read later: a document has the revision of its item.
 """
 
-import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from modules.kit import CollectionInfo, Context, NewDocument, StaleVersion, Tool
 
 INDEXED_BY_A_SEARCH = 100
 INDEXING_SECONDS = 2.0
-"""That a search, or a write, may spend on indexing."""
+"""After which a search or a write begins with no further item."""
 MAX_SHORT_TEXT = 1_000
 """Characters of an item that is indexed by the call that writes it: about 10 ms each thousand."""
 MAX_FAILURES = 3
@@ -154,22 +154,19 @@ async def forget_items(context: Context, workspace: Workspace, items: Iterable[i
 
 
 async def _index(context: Context, workspace: Workspace, index: CollectionInfo, texts: Sequence[IndexedText]) -> None:
-    """Index items one after the other while there is time, and mark them."""
+    """Index items one after the other while there is time, at least one, and mark them."""
+    ends_at = time.monotonic() + INDEXING_SECONDS
     indexed: list[IndexedText] = []
     failures = 0
-    try:
-        async with asyncio.timeout(INDEXING_SECONDS):
-            for text in texts:
-                try:
-                    await _put(context, index, text)
-                    indexed.append(text)
-                except ToolError as error:
-                    context.log.info("item_not_indexed", "an item could not be indexed", code=_get_code(error))
-                    failures += 1
-                    if failures == MAX_FAILURES:
-                        break
-    except TimeoutError:
-        pass
+    for text in texts:
+        try:
+            await _put(context, index, text)
+            indexed.append(text)
+        except ToolError as error:
+            context.log.info("item_not_indexed", "an item could not be indexed", code=_get_code(error))
+            failures += 1
+        if failures == MAX_FAILURES or time.monotonic() > ends_at:
+            break
     if indexed:
         async with context.store() as store:
             ids, revisions = [text.id for text in indexed], [text.revision for text in indexed]

@@ -18,6 +18,12 @@ TEXTS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, as much time as it takes."""
+    monkeypatch.setattr(meaning_index, "INDEXING_SECONDS", 60.0)
+
+
 async def call(node: Node, token: str, tool: str, **params: Any) -> dict[str, Any]:
     answer = await node.call(token, "items", tool, params)
     assert not answer.failed, answer.text
