@@ -228,6 +228,7 @@ async def test_arrows_go_along_relations_and_enter_opens(app: ConsoleApp) -> Non
     await expect(focused).to_have_accessible_name(re.compile("What the landlord said.*Open, 2 steps away, 1 relation$"))
     await page.keyboard.press("Home")
     await expect(center).to_be_focused()
+    await app.look(page, "items-graph")
     await page.keyboard.press("Enter")
     await page.get_by_role("dialog", name="Move the warehouse to Osaka").wait_for()
     await page.keyboard.press("Escape")
