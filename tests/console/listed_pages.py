@@ -603,7 +603,7 @@ WITHOUT_LIST: Mapping[str, str] = {
 }
 OF_NO_PAGE: Mapping[str, str] = {
     "documents/DocumentsPage": "as above",
-    "items/ItemList": "as above",
+    "items/ItemsTable": "as above",
     "items/state/StateHistory": "as above",
     "start/guided/AccountStep": "a step of the guided start; the list of services is /tools",
     "start/guided/ServiceStep": "a step of the guided start; the list of services is /services",

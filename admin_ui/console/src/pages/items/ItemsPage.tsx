@@ -10,7 +10,7 @@ import { ViewLinks } from '../../components/ViewLinks.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { GraphView } from './graph/GraphView.tsx'
 import { CreateItem } from './ItemForm.tsx'
-import { ItemList } from './ItemList.tsx'
+import { ItemsTable } from './ItemsTable.tsx'
 import { ItemPanel } from './ItemPanel.tsx'
 import { workspacesQuery } from './queries.ts'
 import { itemsRoute, VIEWS } from './route.ts'
@@ -54,7 +54,7 @@ export function ItemsPage() {
       ) : !workspaces.data ? (
         <Skeleton lines={8} />
       ) : view === 'list' ? (
-        <ItemList />
+        <ItemsTable />
       ) : view === 'graph' ? (
         <GraphView key={workspace} />
       ) : (

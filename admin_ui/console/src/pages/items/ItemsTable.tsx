@@ -18,7 +18,7 @@ import { WorkspaceField } from './WorkspaceField.tsx'
 const NO_FILTERS = { q: undefined, type: undefined, status: undefined, tag: undefined }
 
 /** Items of a workspace, the newest change first, or found by words. */
-export function ItemList() {
+export function ItemsTable() {
   const { items } = useMessages()
   const { workspace, q, type, status, tag, closed } = itemsRoute.useSearch()
   const set = useSetSearch()
