@@ -13,6 +13,7 @@ from modules.items.models import (
     MAX_PAGE,
     MAX_QUERY_LENGTH,
     ItemList,
+    ListedItem,
     Offset,
     StatusName,
     TagName,
@@ -129,14 +130,15 @@ async def _list_hits(
 ) -> ItemList:
     """List hits of words that fit. Offsets count all hits, also those that do not."""
     words, named = build_query(workspace.number, query), build_title_query(workspace.number, query)
-    items: list[Any] = []
+    items: list[ListedItem] = []
     for start in range(offset, offset + MAX_LOOKED_AT, BATCH):
-        ids = await store.fetchval(FIND_HITS, workspace.id, words, named, filters[0], start, BATCH) if words else []
-        rows = await store.fetch(LIST_HITS, workspace.id, *filters, ids or []) if ids else ()
-        for row in rows:
+        ids: Sequence[int] = ()
+        if words:
+            ids = await store.fetchval(FIND_HITS, workspace.id, words, named, filters[0], start, BATCH) or ()
+        for row in await store.fetch(LIST_HITS, workspace.id, *filters, ids):
             if len(items) == limit:
                 return ItemList(items=items, next_offset=start + row["nth"] - 1)
             items.append(build_listed(row, workspace))
-        if len(ids or ()) < BATCH:
+        if len(ids) < BATCH:
             return ItemList(items=items)
     return ItemList(items=items, next_offset=offset + MAX_LOOKED_AT)
