@@ -131,6 +131,32 @@ async def test_a_source_that_is_not_connected_is_named_with_its_link(app: Consol
     await expect(foreign.get_by_role("link", name="Connect Google Health")).to_have_count(0)
 
 
+async def test_somebody_without_accounts_is_told_which_to_connect(app: ConsoleApp) -> None:
+    """By the product's own tool."""
+    person = await app.product.person(app.admin.tenant, "new@acme.test", allow=["activity.*"])
+    page = await app.open(person, "/jobs")
+    await page.get_by_role("navigation", name="Pages").get_by_role("link", name="Activity").click()
+    sources = page.get_by_role("list", name="Sources").get_by_role("listitem")
+    await expect(sources).to_have_count(3)
+    for place in range(3):
+        await expect(sources.nth(place)).to_contain_text("Not connected")
+    await expect(page.get_by_text("Nothing was recorded.")).to_be_visible()
+    await expect(page.get_by_text("Times are those of Asia/Tokyo (GMT+9).")).to_be_visible()
+    await app.look(page, "activity-nothing")
+    await page.goto(f"{app.identity.url}/console/activity?view=day")
+    await expect(page.get_by_text("Nothing was recorded.")).to_be_visible()
+    await app.look(page, "activity-nothing-day")
+
+
+async def test_who_has_no_such_tools_is_told_so(app: ConsoleApp) -> None:
+    person = await app.product.person(app.admin.tenant, "without@acme.test", allow=["knowledge_graph.*"])
+    page = await app.open(person, "/activity")
+    await page.get_by_role("heading", name="Activity is not switched on for you").wait_for()
+    navigation = page.get_by_role("navigation", name="Pages")
+    await expect(navigation.get_by_role("link", name="Activity")).to_have_count(0)
+    await app.look(page, "activity-none")
+
+
 async def test_the_days_are_gone_through(app: ConsoleApp) -> None:
     page = await _open(app, app.user, f"/activity?date={MONDAY}")
     heading = page.get_by_role("main").get_by_role("heading", level=2).first
