@@ -50,6 +50,7 @@ export function Picture({ summary, scales }: PictureProps) {
     event.preventDefault()
     frame.current?.querySelector<HTMLElement>(`[data-spot="${next.column} ${next.cell}"]`)?.focus()
   }
+  if (columns.length === 0) return null
   const title = days.map(({ date }) => format.day(date, 'long'))
   return (
     <figure className={styles.figure}>

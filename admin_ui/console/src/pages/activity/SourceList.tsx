@@ -33,11 +33,13 @@ function SourceState({ source }: { source: ActivitySource }) {
     return (
       <>
         <StatusBadge tone="warn" text={activity.notConnected} />
-        {url && isLinkable(url) && (
+        {url && isLinkable(url) ? (
           <a href={url} className={styles.connect}>
             <Link2 size={14} aria-hidden />
             {activity.connect(nameSource(source.source))}
           </a>
+        ) : (
+          error && <Reason text={error} />
         )}
       </>
     )
@@ -46,9 +48,7 @@ function SourceState({ source }: { source: ActivitySource }) {
     return (
       <>
         <StatusBadge tone="bad" text={activity.failed} />
-        <span className={styles.note} lang="en">
-          {error}
-        </span>
+        <Reason text={error} />
       </>
     )
   }
@@ -57,6 +57,15 @@ function SourceState({ source }: { source: ActivitySource }) {
       <StatusBadge tone="ok" text={activity.connected} />
       <span className={styles.note}>{syncedAt ? activity.synced(format.relative(syncedAt)) : activity.live}</span>
     </>
+  )
+}
+
+/** What the tool says of it. */
+function Reason({ text }: { text: string }) {
+  return (
+    <span className={styles.note} lang="en" dir="auto">
+      {text}
+    </span>
   )
 }
 
