@@ -72,6 +72,7 @@ CREATE TABLE modules.items (
     FOREIGN KEY (tenant_id, workspace_id) REFERENCES modules.item_workspaces ON DELETE CASCADE
 );
 CREATE INDEX items_newest ON modules.items (tenant_id, workspace_id, type, status, updated_at DESC, id DESC);
+CREATE INDEX items_recent ON modules.items (tenant_id, workspace_id, updated_at DESC, id DESC);
 CREATE INDEX items_tokens ON modules.items USING gin (tokens);
 CREATE INDEX items_pending ON modules.items (tenant_id, workspace_id, id) WHERE indexed_revision < revision;
 CREATE TABLE modules.item_tags (
@@ -216,36 +217,62 @@ GRANT SELECT, DELETE, INSERT (tenant_id, name, owner, user_id, role_id, member_w
     ON modules.item_workspaces TO mcpist_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON modules.items, modules.item_tags, modules.item_relations, modules.item_aliases,
     modules.item_numbers, modules.item_statuses TO mcpist_gateway;
-GRANT SELECT, INSERT ON modules.item_states TO mcpist_gateway;
+GRANT SELECT, INSERT, DELETE ON modules.item_states TO mcpist_gateway;
 GRANT USAGE ON SCHEMA core, modules TO mcpist_search;
 GRANT SELECT ON core.role_assignments TO mcpist_search;
 GRANT SELECT (tenant_id, id) ON core.users TO mcpist_search;
 GRANT EXECUTE ON FUNCTION core.current_tenant(), core.current_user_id() TO mcpist_search;
-GRANT SELECT (tenant_id, id, owner, user_id, role_id) ON modules.item_workspaces TO mcpist_search;
+GRANT SELECT (tenant_id, id, owner, user_id, role_id, items) ON modules.item_workspaces TO mcpist_search;
 GRANT SELECT (tenant_id, workspace_id, id, type, tokens, updated_at) ON modules.items TO mcpist_search;
 """
 
-# The tenant is the transaction's, and the workspace one that its user may read; ids alone come out. Most words find few
-# of a tenant's items, so what was found is sorted afterwards, the newest of `p_most` first where ranks are equal.
+# The tenant is the transaction's, and the workspace one that its user may read; ids alone come out. What many items
+# have is found among the newest, in their order, and not counted: to look at each of 100,000 takes 150 ms. All other
+# items are sorted, those first that have the words in their title. Whether there are many depends on no page: all
+# pages of a query have one order.
 FIND: LiteralString = f"""
-CREATE FUNCTION modules.find_items(p_workspace uuid, p_query text, p_types text[], p_most integer)
-    RETURNS TABLE (id bigint, rank real)
+CREATE FUNCTION modules.find_items(p_workspace uuid, p_query text, p_title_query text, p_types text[],
+        p_offset integer, p_limit integer)
+    RETURNS TABLE (ids bigint[], total bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     SET plan_cache_mode = force_custom_plan SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     t constant uuid := core.current_tenant();
     q constant tsquery := p_query::tsquery;
+    newest constant integer := 2000;
+    is_frequent boolean := false;
+    items integer;
 BEGIN
-    IF NOT EXISTS (SELECT FROM modules.item_workspaces w
-        WHERE w.tenant_id = t AND w.id = p_workspace AND {build_readable("w")}) THEN
+    SELECT w.items INTO items FROM modules.item_workspaces w
+        WHERE w.tenant_id = t AND w.id = p_workspace AND {build_readable("w")};
+    IF items IS NULL THEN
         RETURN;
     END IF;
-    RETURN QUERY WITH found AS MATERIALIZED (
-        SELECT i.id, i.tokens, i.updated_at FROM modules.items i
+    IF items > 2 * newest THEN
+        ids := ARRAY(SELECT n.id FROM (
+            SELECT i.id, i.tokens @@ q AND (cardinality(p_types) = 0 OR i.type = ANY (p_types)) AS fits
+            FROM modules.items i WHERE i.tenant_id = t AND i.workspace_id = p_workspace
+            ORDER BY i.updated_at DESC, i.id DESC LIMIT newest) n WHERE n.fits);
+        is_frequent := cardinality(ids) >= newest / 50;
+        IF is_frequent AND cardinality(ids) >= p_offset + p_limit THEN
+            ids := ids[p_offset + 1 : p_offset + p_limit];
+            RETURN NEXT;
+            RETURN;
+        END IF;
+    END IF;
+    WITH found AS MATERIALIZED (
+        SELECT i.id, i.updated_at FROM modules.items i
         WHERE i.tokens @@ q AND i.tenant_id = t AND i.workspace_id = p_workspace
-        AND (cardinality(p_types) = 0 OR i.type = ANY (p_types)) LIMIT p_most)
-    SELECT f.id, ts_rank(f.tokens, q) FROM found f ORDER BY 2 DESC, f.updated_at DESC, f.id DESC;
+        AND (cardinality(p_types) = 0 OR i.type = ANY (p_types))
+    ), named AS MATERIALIZED (
+        SELECT i.id FROM modules.items i
+        WHERE NOT is_frequent AND i.tokens @@ p_title_query::tsquery
+        AND i.tenant_id = t AND i.workspace_id = p_workspace
+    )
+    SELECT ARRAY(SELECT f.id FROM found f ORDER BY f.id IN (SELECT n.id FROM named n) DESC,
+        f.updated_at DESC, f.id DESC OFFSET p_offset LIMIT p_limit), (SELECT count(*) FROM found) INTO ids, total;
+    RETURN NEXT;
 END $$;
 REVOKE ALL ON FUNCTION modules.find_items FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION modules.find_items TO mcpist_gateway;

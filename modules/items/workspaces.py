@@ -5,6 +5,7 @@ The database decides which of them a user reads and writes; ``$2``, the user of 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, LiteralString, NamedTuple
 from uuid import UUID
 
@@ -33,7 +34,8 @@ DEFAULT_STATUSES = (
     *(StatusDefinition(name, is_closed=True) for name in ("Completed", "Closed", "Canceled")),
 )
 
-_COLUMNS: LiteralString = """w.id, w.number, w.name, w.owner, coalesce(r.name, '') AS role, w.generation, w.items,
+_COLUMNS: LiteralString = """w.tenant_id, pg_postmaster_start_time() AS server_start, w.id, w.number, w.name,
+    w.owner, coalesce(r.name, '') AS role, w.generation, w.items, w.member_writes,
     w.owner = 'user' OR w.member_writes OR EXISTS (SELECT FROM core.users u
         WHERE u.tenant_id = $1 AND u.id = $2 AND u.system_role = 'admin') AS can_write"""
 _FROM: LiteralString = """modules.item_workspaces w
@@ -81,8 +83,10 @@ AND (owner <> 'user' OR user_id = $2) AND role_id IS NOT DISTINCT FROM $4::uuid
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """A workspace that the caller may read. `number` stands before its tokens, and `generation` goes up with each
-    transaction that writes in it."""
+    transaction that writes in it; the database server that said so has run since `server_start`."""
 
+    tenant_id: UUID
+    server_start: datetime
     id: UUID
     number: int
     name: str
@@ -90,6 +94,7 @@ class Workspace:
     role: str
     generation: int
     items: int
+    member_writes: bool
     can_write: bool
 
     @property
@@ -236,6 +241,8 @@ def _parse_name(name: str) -> tuple[UUID | None, str, str, str]:
 
 def _read_workspace(row: Any) -> Workspace:
     return Workspace(
+        row["tenant_id"],
+        row["server_start"],
         row["id"],
         row["number"],
         row["name"],
@@ -243,5 +250,6 @@ def _read_workspace(row: Any) -> Workspace:
         row["role"],
         row["generation"],
         row["items"],
+        row["member_writes"],
         row["can_write"],
     )
