@@ -12,7 +12,7 @@ from modules.items.item_tools import READ, READ_HINTS
 from modules.items.models import (
     MAX_PAGE,
     MAX_QUERY_LENGTH,
-    ItemList,
+    ItemPage,
     ListedItem,
     Offset,
     StatusName,
@@ -117,7 +117,7 @@ async def browse_items(
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Most items")] = 20,
     offset: Offset = 0,
     workspace: WorkspaceParameter = None,
-) -> ItemList:
+) -> ItemPage:
     """List the items of all types that fit every filter, the newest change first, or by words those with the words in
     the title."""
     async with context.store() as store:
@@ -126,7 +126,7 @@ async def browse_items(
         if unknown := next((name for name in statuses if name not in known), None):
             raise build_unknown_status(unknown, known)
         if found is None:
-            return ItemList(items=[])
+            return ItemPage(items=[])
         wanted = statuses or [name for name, is_closed in known.items() if includeClosedStatuses or not is_closed]
         filters = Filters(types, wanted, list(dict.fromkeys(tags)))
         if query.strip():
@@ -135,7 +135,7 @@ async def browse_items(
             rows = await store.fetch(LIST_PAIRS, found.id, types, wanted, limit + 1, offset)
         else:
             rows = await _list_newest(store, found, filters, limit + 1, offset)
-    return ItemList(
+    return ItemPage(
         items=[build_listed(row, found) for row in rows[:limit]],
         next_offset=offset + limit if len(rows) > limit else None,
     )
@@ -171,7 +171,7 @@ async def _list_hits(
     filters: Filters,
     limit: int,
     offset: int,
-) -> ItemList:
+) -> ItemPage:
     """List hits of words that fit. Offsets count all hits, also those that do not."""
     words, named = build_query(workspace.number, query), build_title_query(workspace.number, query)
     items: list[ListedItem] = []
@@ -181,8 +181,8 @@ async def _list_hits(
             ids = await store.fetchval(FIND_HITS, workspace.id, words, named, filters.types, start, BATCH) or ()
         for row in await store.fetch(LIST_HITS, workspace.id, *filters, ids):
             if len(items) == limit:
-                return ItemList(items=items, next_offset=start + row["nth"] - 1)
+                return ItemPage(items=items, next_offset=start + row["nth"] - 1)
             items.append(build_listed(row, workspace))
         if len(ids) < BATCH:
-            return ItemList(items=items)
-    return ItemList(items=items, next_offset=offset + MAX_LOOKED_AT)
+            return ItemPage(items=items)
+    return ItemPage(items=items, next_offset=offset + MAX_LOOKED_AT)
