@@ -73,4 +73,4 @@ _VECTORS = """SELECT d.title, c.embedding::real[] AS vector
     FROM search.chunks c JOIN search.documents d
         ON d.tenant_id = $1 AND d.collection_id = $3 AND d.id = c.document_id
     WHERE c.tenant_id = $1 AND $2::uuid IS NOT NULL AND c.collection_id = $3 AND c.generation = $4 AND c.place = 0
-    AND c.document_id = ANY ($5)"""
+    AND c.document_id = ANY ($5) ORDER BY d.updated_at DESC, d.id DESC"""
