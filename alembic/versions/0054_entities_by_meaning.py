@@ -9,7 +9,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0054"
-down_revision = "0052"
+down_revision = "0053"
 branch_labels = None
 depends_on = None
 

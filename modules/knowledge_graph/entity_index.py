@@ -8,6 +8,7 @@ deleted leaves the index with the change itself. A process that ends between the
 import asyncio
 import contextlib
 import hashlib
+import math
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -140,16 +141,18 @@ async def update_index(context: Context, *, seconds: float | None = None) -> Ent
             await lock_graph(graph)
             await graph.execute(START_INDEX)
         collection = await index.open(COLLECTION, derived=True)
-    end = asyncio.get_running_loop().time() + (SEARCH_SECONDS if seconds is None else seconds)
+    now, end = asyncio.get_running_loop().time, math.inf
     done, problem = 0, ""
     while True:
         async with context.store() as graph:
             pending: int = await graph.fetchval(COUNT_WAITING)
-            waiting = await _fetch_waiting(graph, BATCH)
-        if problem or not waiting or (done and asyncio.get_running_loop().time() >= end):
+            waiting = await _fetch_waiting(graph, BATCH if done else 1)
+        if problem or not waiting or now() >= end:
             return EntityIndex(collection.id, pending, problem)
         await context.report_progress(done, done + pending)
         problem = await _index_until(context, collection.id, waiting, end)
+        if not done:  # the first one may have had to wait for the embedding model
+            end = now() + (SEARCH_SECONDS if seconds is None else seconds)
         done += len(waiting)
 
 
@@ -164,7 +167,7 @@ async def _index_until(context: Context, collection: UUID, waiting: Sequence[_Wa
     settled: list[_Waiting] = []
     problem = ""
     for one in waiting:
-        if settled and asyncio.get_running_loop().time() >= end:
+        if asyncio.get_running_loop().time() >= end:
             break
         try:
             await _index_entity(context.collections, collection, one)
