@@ -16,12 +16,13 @@ from modules.kit import (
     NewDocument,
     SearchHit,
     SearchMode,
+    SimilarPair,
     StaleVersion,
     StoredDocument,
     StoredDocumentPage,
     ToolError,
 )
-from modules.kit.collections import NO_FILTER, ReportStep
+from modules.kit.collections import NO_FILTER, ReportStep, normalize_name
 from search.engine import SearchEngine
 from search.records import (
     CollectionCaller,
@@ -64,7 +65,8 @@ class ModuleCollections:
         self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
     ) -> CollectionInfo | None:
         async with self._open_engine() as engine:
-            found = await engine.find_collection(self._caller, name, CollectionKind(owner.value), role)
+            kind = CollectionKind(owner.value)
+            found = await engine.find_collection(self._caller, normalize_name(name), kind, role)
         return None if found is None else _build_info(found)
 
     async def open(
@@ -80,7 +82,7 @@ class ModuleCollections:
         kind = CollectionKind(owner.value)
         async with self._open_for_change(derived=derived) as engine:
             found = await engine.open_collection(
-                self._caller, name, kind, role, model=model, member_writes=member_writes
+                self._caller, normalize_name(name), kind, role, model=model, member_writes=member_writes
             )
         return _build_info(found)
 
@@ -96,10 +98,10 @@ class ModuleCollections:
         self, collection: UUID, document: NewDocument, *, expected_version: int | None = None, derived: bool = False
     ) -> StoredDocument:
         draft = DocumentDraft(
-            document.key,
+            normalize_name(document.key),
             document.title,
             document.text,
-            document.tags,
+            [normalize_name(tag) for tag in document.tags],
             document.metadata,
             document.url,
             document.keep_text,
@@ -112,7 +114,7 @@ class ModuleCollections:
 
     async def get(self, collection: UUID, key: str) -> StoredDocument | None:
         async with self._open_engine() as engine:
-            found = await engine.get_document(self._caller, collection, key)
+            found = await engine.get_document(self._caller, collection, normalize_name(key))
         return None if found is None else _build_document(found)
 
     async def get_by_id(self, document: UUID) -> StoredDocument | None:
@@ -124,7 +126,9 @@ class ModuleCollections:
         self, collection: UUID, key: str, *, expected_version: int | None = None, derived: bool = False
     ) -> bool:
         async with self._open_for_change(derived=derived) as engine:
-            return await engine.delete_document(self._caller, collection, key, expected_version=expected_version)
+            return await engine.delete_document(
+                self._caller, collection, normalize_name(key), expected_version=expected_version
+            )
 
     async def list_documents(
         self,
@@ -164,6 +168,11 @@ class ModuleCollections:
                 limit=limit,
             )
         return [_build_hit(passage) for passage in found]
+
+    async def pair_nearest(self, collection: UUID, *, least: float) -> Sequence[SimilarPair]:
+        async with self._open_engine() as engine:
+            found = await engine.pair_nearest(self._caller, collection, least=least)
+        return [SimilarPair(one.first, one.second, one.similarity, one.likeness) for one in found]
 
     async def describe_model(self, model: str = "") -> str:
         async with self._open_engine() as engine:
@@ -237,7 +246,8 @@ def _build_document(found: IndexedDocument) -> StoredDocument:
 
 
 def _build_condition(wanted: DocumentFilter) -> DocumentCondition:
-    return DocumentCondition(wanted.tags, wanted.metadata, wanted.key_prefix, wanted.since, wanted.until)
+    tags = [normalize_name(tag) for tag in wanted.tags]
+    return DocumentCondition(tags, wanted.metadata, normalize_name(wanted.key_prefix), wanted.since, wanted.until)
 
 
 def _build_hit(found: FoundPassage) -> SearchHit:

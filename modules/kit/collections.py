@@ -1,5 +1,9 @@
-"""Collections of searched documents: what a module stores in one is found by its meaning and by its words."""
+"""Collections of searched documents: what a module stores in one is found by its meaning and by its words.
 
+Keys, tags and names are compared in one form (:func:`normalize_name`), in which they are stored.
+"""
+
+import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +23,12 @@ MAX_METADATA_BYTES = 16 * 1024
 MAX_QUERY_LENGTH = 2_000
 MAX_HITS = 50
 MAX_DOCUMENT_PAGE = 200
+
+
+def normalize_name(text: str) -> str:
+    """Return a key, a tag or a collection's name in the form in which it is stored and compared (NFC): macOS and Linux
+    write one Japanese file name in two ways."""
+    return unicodedata.normalize("NFC", text)
 
 
 class CollectionOwner(StrEnum):
@@ -150,6 +160,17 @@ class SearchHit:
     matched: MatchKind
 
 
+@dataclass(frozen=True, slots=True)
+class SimilarPair:
+    """Two documents, by their titles, of which each is the other's nearest in meaning. `similarity` is their cosine;
+    `likeness` is that on a scale on which models compare: 0 is chance, 1 the same meaning."""
+
+    first: str
+    second: str
+    similarity: float
+    likeness: float
+
+
 class StaleVersion(ToolError):
     """The document does not have the version that a change expects: somebody has changed it meanwhile."""
 
@@ -271,6 +292,11 @@ class Collections(Protocol):
         Raises:
             ToolError: the query is empty or too long, or the embedding model failed.
         """
+        ...
+
+    async def pair_nearest(self, collection: UUID, *, least: float) -> Sequence[SimilarPair]:
+        """Pair documents of which each is the other's nearest in meaning, the most alike first, from a likeness of
+        `least` on. Of a large collection the 2,000 documents are compared that were changed last."""
         ...
 
     async def describe_model(self, model: str = "") -> str:
