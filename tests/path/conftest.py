@@ -13,6 +13,7 @@ from core.directory.tenants import Tenant
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
 from server.deployment import KEYS_FOLDER
 from tests.path.shop_app import ShopApp, open_shop_app
+from tests.path.task_app import TaskApp, open_task_app
 from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import Lab
@@ -182,3 +183,36 @@ async def own_node(own_product: Product) -> AsyncIterator[Node]:
     """A gateway of the test's own."""
     async with own_product.gateway() as node:
         yield node
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_task_app(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[TaskApp]:
+    """The product with asynchronous tools of :func:`on_shared_product`."""
+    async with (
+        database_server.database() as database,
+        open_task_app(database, tmp_path_factory.mktemp("tasks")) as app,
+    ):
+        yield app
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def renewed_task_app(shared_task_app: TaskApp) -> TaskApp:
+    """The same, without what earlier tests have left."""
+    await shared_task_app.renew()
+    return shared_task_app
+
+
+@pytest.fixture
+async def own_task_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
+    """A product with asynchronous tools of the test's own."""
+    async with open_task_app(database, tmp_path) as app:
+        yield app
+
+
+@pytest.fixture
+def task_app(request: pytest.FixtureRequest) -> TaskApp:
+    """A product with asynchronous tools. On the shared one nobody's rights may be changed, and nothing lasts but
+    jobs, schedules, mandates and the audit log."""
+    return request.getfixturevalue("renewed_task_app" if _is_shared(request) else "own_task_app")
