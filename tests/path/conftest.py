@@ -59,14 +59,15 @@ def on_shared_product(test: Test) -> Test:
 @pytest.fixture
 def lab(request: pytest.FixtureRequest) -> Lab:
     """Tools that misbehave on demand; every product has them."""
-    if not _is_shared(request):
+    if not is_shared(request):
         return Lab()
     lab: Lab = request.getfixturevalue("shared_product").lab
     lab.effects.clear()
     return lab
 
 
-def _is_shared(request: pytest.FixtureRequest) -> bool:
+def is_shared(request: pytest.FixtureRequest) -> bool:
+    """Whether the test runs on a product that is shared."""
     return request.node.get_closest_marker("shared_product") is not None
 
 
@@ -104,7 +105,7 @@ def list_lab_modules(*without: str) -> list[str]:
 @pytest.fixture
 def product(request: pytest.FixtureRequest) -> Product:
     """The deployment, without a gateway."""
-    if _is_shared(request):
+    if is_shared(request):
         return request.getfixturevalue("shared_product").product
     return request.getfixturevalue("own_product")
 
@@ -129,7 +130,7 @@ async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopAp
 @pytest.fixture
 def people(request: pytest.FixtureRequest, product: Product) -> People:
     """The people that are in the product's database."""
-    return request.getfixturevalue("shared_product").people if _is_shared(request) else _POPULATED[0].people
+    return request.getfixturevalue("shared_product").people if is_shared(request) else _POPULATED[0].people
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ async def create_people(product: Product) -> People:
 @pytest.fixture
 def node(request: pytest.FixtureRequest, product: Product) -> Node:
     """A gateway with the settings that everybody has."""
-    if _is_shared(request):
+    if is_shared(request):
         return request.getfixturevalue("shared_product").node
     return request.getfixturevalue("own_node")
 
@@ -215,4 +216,4 @@ async def own_task_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterat
 def task_app(request: pytest.FixtureRequest) -> TaskApp:
     """A product with asynchronous tools. On the shared one nobody's rights may be changed, and nothing lasts but
     jobs, schedules, mandates and the audit log."""
-    return request.getfixturevalue("renewed_task_app" if _is_shared(request) else "own_task_app")
+    return request.getfixturevalue("renewed_task_app" if is_shared(request) else "own_task_app")
