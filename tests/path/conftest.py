@@ -215,5 +215,5 @@ async def own_task_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterat
 @pytest.fixture
 def task_app(request: pytest.FixtureRequest) -> TaskApp:
     """A product with asynchronous tools. On the shared one nobody's rights may be changed, and nothing lasts but
-    jobs, schedules, mandates and the audit log."""
+    jobs, schedules, mandates, notices and the audit log."""
     return request.getfixturevalue("renewed_task_app" if is_shared(request) else "own_task_app")

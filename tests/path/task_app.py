@@ -22,7 +22,9 @@ EXTENSION = "io.modelcontextprotocol/tasks"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 DECLARED = {"_meta": {CAPABILITIES: {"extensions": {EXTENSION: {}}}}}
 BIG = 2**80
-FORGET = "DELETE FROM jobs.jobs; DELETE FROM jobs.schedules; DELETE FROM auth.mandates; DELETE FROM audit.incoming"
+FORGET = """DELETE FROM jobs.jobs; DELETE FROM jobs.schedules; DELETE FROM auth.mandates; DELETE FROM vault.notices;
+    DELETE FROM audit.incoming"""
+"""Removes what tests of jobs leave."""
 
 
 class Named(BaseModel):
