@@ -1,15 +1,19 @@
 """A task that has to ask its person first: asked and answered by the extension, and run with a mandate made anew."""
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 
 from broker.interface import CredentialRefusal, RefusalReason
+from core.caller import Caller
 from gateway.tasks import job_starter
 from gateway.tasks.core_tasks import ASKED_ELSEWHERE
 from gateway.tasks.idempotency import IDEMPOTENCY_META
+from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.task_form import NO_SUCH_TASK
+from jobs.job import Job
 from tests.path.conftest import on_shared_product
 from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of
 from tests.path.test_leaving_jobs import states
@@ -121,6 +125,31 @@ async def test_wrong_answers_are_told_and_late_ones_change_nothing(app: TaskApp)
     async with app.product.database.admin_connection() as admin:
         assert await admin.fetchval("SELECT attempt FROM jobs.jobs") == 2, "it was run once with the answer"
     assert await live_mandates(app) == 0
+
+
+@on_shared_product
+@pytest.mark.parametrize(("method", "look"), [("tasks/get", 1), ("tasks/update", 1), ("tasks/update", 2)])
+async def test_another_client_answers_between_two_looks_at_the_job(
+    app: TaskApp, monkeypatch: pytest.MonkeyPatch, method: str, look: int
+) -> None:
+    """The task goes on, and an answer that came second is acknowledged."""
+    async with app.worker():
+        task_id, key = await asked(app)
+    params = {"taskId": task_id, "inputResponses": {key: YES}}
+    load, looks = OwnJobs.load_answer, itertools.count(1)
+
+    async def load_late(jobs: OwnJobs, caller: Caller, job: Job) -> Any:
+        if next(looks) == look:
+            monkeypatch.setattr(OwnJobs, "load_answer", load)
+            assert "result" in (await send(app, "tasks/update", **params)).message
+        return await load(jobs, caller, job)
+
+    monkeypatch.setattr(OwnJobs, "load_answer", load_late)
+    answer = (await send(app, method, **params)).result
+    assert (answer["resultType"], answer.get("status", "working")) == ("complete", "working")
+    assert OwnJobs.load_answer is load
+    async with app.worker():
+        assert (await ended(app, task_id))["result"]["structuredContent"]["made"] == "confirmed"
 
 
 @on_shared_product
