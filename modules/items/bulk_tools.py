@@ -5,11 +5,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from modules.items.errors import INVALID, build_invalid, build_not_found
+from modules.items.errors import INVALID, build_invalid, build_not_found, get_constraint
 from modules.items.item_keys import ItemKey, parse_id
 from modules.items.item_rows import ItemRecord, build_replaced, find_items
 from modules.items.item_store import ItemWriter, PreparedChange, check_revision
 from modules.items.item_tools import ACTION_HINTS, WRITE, open_writer
+from modules.items.meaning_index import index_written
 from modules.items.models import MAX_UPDATES, ItemChanges, ItemUpdate, UpdatedItem, UpdatedItems, WorkspaceParameter
 from modules.kit import Context, DocumentedError, tool
 
@@ -22,7 +23,7 @@ def _keep_refused(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         problem = error.errors(include_url=False, include_context=False)[0]
         field = _format_path(problem["loc"])
         is_missing = problem["type"] == "missing"
-        constraint = "is required" if is_missing else problem["msg"]
+        constraint = "is required" if is_missing else get_constraint(problem["msg"])
         return build_invalid(field or "updates", None if is_missing else problem["input"], constraint)
 
 
@@ -58,6 +59,7 @@ async def bulk_update(
         if refused:
             raise _build_refusal(refused)
         changed = [(updates[index], records[index], await writer.update(change)) for index, change in changes.items()]
+    await index_written(context, found, [after.id for _, _, after in changed])
     updated = [
         UpdatedItem(
             key=str(after.key),

@@ -14,7 +14,7 @@ from modules.items.models import ItemImport, RefusedItemLine, WorkspaceParameter
 from modules.items.workspaces import Workspace
 from modules.kit import Context, DocumentedError, Store, run_in_turns, tool
 
-MAX_REFUSED = 100
+MAX_REFUSED = 200
 
 ADD_STATUSES = """
 INSERT INTO modules.item_statuses (tenant_id, workspace_id, name, is_closed, position)

@@ -9,6 +9,7 @@ from pydantic import Field
 from modules.items.item_keys import parse_id
 from modules.items.item_rows import build_item, build_replaced, collect_fields, find_item
 from modules.items.item_store import ItemWriter, NewItem, check_revision, find_user_name
+from modules.items.meaning_index import forget_items, index_written
 from modules.items.models import (
     ChangedType,
     ContentText,
@@ -29,8 +30,9 @@ from modules.items.models import (
     TypeParameter,
     WorkspaceParameter,
 )
+from modules.items.read_cache import READ_CACHE
 from modules.items.settings import ItemSettings
-from modules.items.workspaces import Workspace, find_workspace, lock_workspace
+from modules.items.workspaces import Workspace, lock_workspace
 from modules.kit import Context, Hints, Store, tool
 from modules.kit.parameters import CalendarDate, OptionalParameter
 
@@ -104,7 +106,9 @@ async def create_item(
         tags=tags,
     )
     async with open_writer(context, workspace) as (_, found, writer):
-        return build_item(await writer.create(new), found)
+        created = await writer.create(new)
+    await index_written(context, found, [created.id])
+    return build_item(created, found)
 
 
 @tool(hints=READ_HINTS, scopes=[READ], keywords="read, show, 表示, 詳細")
@@ -113,11 +117,13 @@ async def get_item_detail(
 ) -> Item:
     """Get an item with its content and the keys of its related items."""
     key = parse_id(type, id)
-    async with context.store() as store:
-        found = await find_workspace(store, workspace)
+
+    async def read(store: Store, found: Workspace | None) -> Item:
         record = await find_item(store, found, key, id)
-    assert found is not None, "an item was found in it"
-    return build_item(record, found)
+        assert found is not None, "an item was found in it"
+        return build_item(record, found)
+
+    return await READ_CACHE.read(context, workspace, "get_item_detail", key, read)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE], keywords="edit, change, close, done, 更新, 変更, 完了")
@@ -158,6 +164,7 @@ async def update_item(
         before = await find_item(store, found, key, id)
         check_revision(before, expected_revision)
         after = await writer.update(await writer.merge(before, changes))
+    await index_written(context, found, [after.id])
     replaced = build_replaced(before, context.user_id, expected_revision)
     return SavedItem(**collect_fields(after, found), replaced=replaced)
 
@@ -176,6 +183,7 @@ async def delete_item(
         before = await find_item(store, found, key, id)
         check_revision(before, expected_revision)
         await writer.delete(before)
+    await forget_items(context, found, [before.id])
     replaced = build_replaced(before, context.user_id, expected_revision)
     return DeletedItem(deleted=True, key=str(before.key), title=before.title, replaced=replaced)
 
@@ -195,6 +203,7 @@ async def change_item_type(
         before = await find_item(store, found, key, from_id)
         check_revision(before, expected_revision)
         after = before if before.type == to_type else await writer.change_type(before, to_type)
+    await index_written(context, found, [after.id])
     replaced = build_replaced(before, context.user_id, expected_revision)
     return ChangedType(**collect_fields(after, found), replaced=replaced, previous_key=str(before.key))
 

@@ -22,8 +22,9 @@ from modules.items.models import (
     TypeParameter,
     WorkspaceParameter,
 )
-from modules.items.workspaces import DEFAULT_STATUSES, find_workspace, lock_workspace
-from modules.kit import Context, tool
+from modules.items.read_cache import READ_CACHE
+from modules.items.workspaces import DEFAULT_STATUSES, Workspace, lock_workspace
+from modules.kit import Context, Store, tool
 from modules.kit.parameters import CalendarDate, OptionalParameter
 
 MAX_STATUSES = 50
@@ -63,8 +64,8 @@ async def get_items(
     if start_date is not None and end_date is not None and end_date < start_date:
         raise build_invalid("end_date", end_date.isoformat(), "must not be before start_date")
     since, until = _begin_day(start_date), _begin_day(end_date, days=1)
-    async with context.store() as store:
-        found = await find_workspace(store, workspace)
+
+    async def read(store: Store, found: Workspace | None) -> ItemList:
         if statuses:
             known = await list_statuses(store, found) if found is not None else dict(DEFAULT_STATUSES)
             if unknown := next((name for name in statuses if name not in known), None):
@@ -74,28 +75,34 @@ async def get_items(
         rows = await store.fetch(
             LIST_ITEMS, found.id, type, statuses, includeClosedStatuses, since, until, limit + 1, offset
         )
-    return ItemList(
-        items=[build_listed(row, found) for row in rows[:limit]],
-        next_offset=offset + limit if len(rows) > limit else None,
-    )
+        return ItemList(
+            items=[build_listed(row, found) for row in rows[:limit]],
+            next_offset=offset + limit if len(rows) > limit else None,
+        )
+
+    parameters = (type, tuple(statuses), includeClosedStatuses, since, until, limit, offset)
+    return await READ_CACHE.read(context, workspace, "get_items", parameters, read)
 
 
 @tool(hints=READ_HINTS, scopes=[READ], keywords="labels, タグ")
 async def get_tags(context: Context, workspace: WorkspaceParameter = None) -> TagList:
     """List all tags with the number of items that have each, the most frequent first."""
-    async with context.store() as store:
-        found = await find_workspace(store, workspace)
+
+    async def read(store: Store, found: Workspace | None) -> TagList:
         rows: Sequence[Any] = () if found is None else await store.fetch(COUNT_TAGS, found.id)
-    return TagList(tags=[TagCount(name=row["tag"], count=row["items"]) for row in rows])
+        return TagList(tags=[TagCount(name=row["tag"], count=row["items"]) for row in rows])
+
+    return await READ_CACHE.read(context, workspace, "get_tags", None, read)
 
 
 @tool(hints=READ_HINTS, scopes=[READ], keywords="states, ステータス, 状態")
 async def get_statuses(context: Context, workspace: WorkspaceParameter = None) -> StatusList:
     """List the statuses that items may have, and which of them are closed."""
-    async with context.store() as store:
-        found = await find_workspace(store, workspace)
-        known = dict(DEFAULT_STATUSES) if found is None else await list_statuses(store, found)
-    return _build_statuses(known)
+
+    async def read(store: Store, found: Workspace | None) -> StatusList:
+        return _build_statuses(dict(DEFAULT_STATUSES) if found is None else await list_statuses(store, found))
+
+    return await READ_CACHE.read(context, workspace, "get_statuses", None, read)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE], keywords="configure, ステータス, 設定")

@@ -24,6 +24,7 @@ from modules.items.models import (
     TagNames,
     WorkspaceParameter,
 )
+from modules.items.read_cache import READ_CACHE
 from modules.items.workspaces import Workspace, find_workspace, lock_workspace
 from modules.kit import Context, Store, tool
 from modules.kit.parameters import OptionalParameter
@@ -54,13 +55,15 @@ WHERE tenant_id = $1 AND workspace_id = $3 AND revision <= $4 AND $2::uuid IS NO
 @tool(hints=READ_HINTS, scopes=[READ], keywords="context, handover, 現在の状態, 引き継ぎ")
 async def get_current_state(context: Context, workspace: WorkspaceParameter = None) -> CurrentState:
     """Get the current state: what is being worked on, as it was last written. Read it at the start of a session."""
-    async with context.store() as store:
-        found = await find_workspace(store, workspace)
+
+    async def read(store: Store, found: Workspace | None) -> CurrentState:
         row = None if found is None else await store.fetchrow(LIST_STATES, found.id, None, 1)
-    if row is None:
-        metadata = StateMetadata(updated_by="", updated_at=None, related=[], tags=[], revision=0)
-        return CurrentState(content="", metadata=metadata)
-    return CurrentState(content=row["content"], metadata=_build_metadata(row))
+        if row is None:
+            metadata = StateMetadata(updated_by="", updated_at=None, related=[], tags=[], revision=0)
+            return CurrentState(content="", metadata=metadata)
+        return CurrentState(content=row["content"], metadata=_build_metadata(row))
+
+    return await READ_CACHE.read(context, workspace, "get_current_state", None, read)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE], keywords="handover, save, 現在の状態, 引き継ぎ")

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from modules.items import workspaces
 from modules.items.item_tools import ACTION_HINTS, READ, READ_HINTS, WRITE
+from modules.items.meaning_index import drop_index, prepare_index
 from modules.items.models import MAX_LABEL_LENGTH, DeletedWorkspace, ListedWorkspace, TagName, WorkspaceList
 from modules.items.workspaces import Workspace
 from modules.kit import CollectionOwner, Context, Hints, tool
@@ -34,6 +35,7 @@ async def create_workspace(
     """Create a workspace, or return the one of this name. Only administrators create shared ones."""
     async with context.store() as store:
         created = await workspaces.create_workspace(store, name, owner, role, member_writes=member_writes)
+    await prepare_index(context, created)
     return _build_listed(created)
 
 
@@ -46,6 +48,7 @@ async def delete_workspace(
     async with context.store() as store:
         found = await workspaces.require_workspace(store, workspace)
         items = await workspaces.remove_workspace(store, found)
+    await drop_index(context, found)
     return DeletedWorkspace(name=found.full_name, items=items)
 
 
