@@ -21,7 +21,7 @@ from modules.kit import (
     StoredDocumentPage,
     ToolError,
 )
-from modules.kit.collections import NO_FILTER, ReportStep
+from modules.kit.collections import NO_FILTER, ReportStep, normalize_name
 from search.engine import SearchEngine
 from search.records import (
     CollectionCaller,
@@ -64,7 +64,8 @@ class ModuleCollections:
         self, name: str, owner: CollectionOwner = CollectionOwner.USER, role: str = ""
     ) -> CollectionInfo | None:
         async with self._open_engine() as engine:
-            found = await engine.find_collection(self._caller, name, CollectionKind(owner.value), role)
+            kind = CollectionKind(owner.value)
+            found = await engine.find_collection(self._caller, normalize_name(name), kind, role)
         return None if found is None else _build_info(found)
 
     async def open(
@@ -80,7 +81,7 @@ class ModuleCollections:
         kind = CollectionKind(owner.value)
         async with self._open_for_change(derived=derived) as engine:
             found = await engine.open_collection(
-                self._caller, name, kind, role, model=model, member_writes=member_writes
+                self._caller, normalize_name(name), kind, role, model=model, member_writes=member_writes
             )
         return _build_info(found)
 
@@ -96,10 +97,10 @@ class ModuleCollections:
         self, collection: UUID, document: NewDocument, *, expected_version: int | None = None, derived: bool = False
     ) -> StoredDocument:
         draft = DocumentDraft(
-            document.key,
+            normalize_name(document.key),
             document.title,
             document.text,
-            document.tags,
+            [normalize_name(tag) for tag in document.tags],
             document.metadata,
             document.url,
             document.keep_text,
@@ -112,7 +113,7 @@ class ModuleCollections:
 
     async def get(self, collection: UUID, key: str) -> StoredDocument | None:
         async with self._open_engine() as engine:
-            found = await engine.get_document(self._caller, collection, key)
+            found = await engine.get_document(self._caller, collection, normalize_name(key))
         return None if found is None else _build_document(found)
 
     async def get_by_id(self, document: UUID) -> StoredDocument | None:
@@ -124,7 +125,9 @@ class ModuleCollections:
         self, collection: UUID, key: str, *, expected_version: int | None = None, derived: bool = False
     ) -> bool:
         async with self._open_for_change(derived=derived) as engine:
-            return await engine.delete_document(self._caller, collection, key, expected_version=expected_version)
+            return await engine.delete_document(
+                self._caller, collection, normalize_name(key), expected_version=expected_version
+            )
 
     async def list_documents(
         self,
@@ -237,7 +240,8 @@ def _build_document(found: IndexedDocument) -> StoredDocument:
 
 
 def _build_condition(wanted: DocumentFilter) -> DocumentCondition:
-    return DocumentCondition(wanted.tags, wanted.metadata, wanted.key_prefix, wanted.since, wanted.until)
+    tags = [normalize_name(tag) for tag in wanted.tags]
+    return DocumentCondition(tags, wanted.metadata, normalize_name(wanted.key_prefix), wanted.since, wanted.until)
 
 
 def _build_hit(found: FoundPassage) -> SearchHit:

@@ -17,6 +17,10 @@ HEADING_SEPARATOR = " > "
 SMALL_SECTION = 16
 """A section smaller than this part of a chunk goes with what follows."""
 
+_FRONT_MATTER = re.compile(
+    r"\ufeff?---[ \t]*\r?\n(?=[A-Za-z_][\w-]{0,50}[ \t]*:)(?:(?!---|\.\.\.)[^\n]{0,10000}\n){1,1000}"
+    r"(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
+)
 _CJK = re.compile(
     r"[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
     r"\U00020000-\U0003ffff]+"
@@ -99,10 +103,12 @@ def split_document(text: str, *, max_chars: int, max_cjk_chars: int) -> list[Chu
     (a mixture in proportion).
 
     Every character that is no white space is in exactly one chunk, and chunks are in the text's order. Fenced code,
-    rows of tables and items of lists stay whole where they fit.
+    rows of tables and items of lists stay whole where they fit. Front matter is in no chunk, unless there is no more.
     """
     scale = _Scale(text, max_chars, max_cjk_chars)
-    return list(_pack_sections(text, _find_sections(text), scale))
+    front = _FRONT_MATTER.match(text)
+    start = front.end() if front is not None and text[front.end() :].strip() else 0
+    return list(_pack_sections(text, _find_sections(text, start), scale))
 
 
 # Sections: a heading and the blocks up to the next one -----------------------------------------------------------
@@ -113,11 +119,11 @@ class _Section(NamedTuple):
     blocks: list[_Block]
 
 
-def _find_sections(text: str) -> Iterator[_Section]:
+def _find_sections(text: str, start: int) -> Iterator[_Section]:
     titles: list[tuple[int, str]] = []
     blocks: list[_Block] = []
     path: tuple[str, ...] = ()
-    for block in _find_blocks(text):
+    for block in _find_blocks(text, start):
         if block.kind is _Kind.HEADING:
             if blocks:
                 yield _Section(path, blocks)
@@ -195,9 +201,9 @@ def _fill(pieces: Iterator[_Part], scale: _Scale) -> Iterator[_Part]:
 # Blocks: paragraphs, fenced code, tables, items of lists ----------------------------------------------------------
 
 
-def _find_blocks(text: str) -> Iterator[_Block]:
-    """Find the blocks of a text, none of which is blank."""
-    lines = _read_lines(text)
+def _find_blocks(text: str, start: int) -> Iterator[_Block]:
+    """Find the blocks of a text from a place on, none of which is blank."""
+    lines = _read_lines(text, start)
     paragraph: list[_Line] = []
     for line in lines:
         content = text[line.start : line.end]
@@ -223,8 +229,7 @@ def _find_blocks(text: str) -> Iterator[_Block]:
     yield from _end_block(text, paragraph)
 
 
-def _read_lines(text: str) -> Iterator[_Line]:
-    start = 0
+def _read_lines(text: str, start: int) -> Iterator[_Line]:
     while start < len(text):
         found = text.find("\n", start)
         after = len(text) if found < 0 else found + 1

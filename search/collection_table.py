@@ -9,7 +9,7 @@ import asyncpg
 from core.db import Row, UnitOfWork
 from core.errors import Forbidden, Invalid, LimitReached, NotFound
 from core.search_schema.policies import build_writable
-from search.records import MAX_COLLECTIONS, CollectionCaller, CollectionKind, SearchCollection
+from search.records import MAX_COLLECTIONS, MAX_READABLE_COLLECTIONS, CollectionCaller, CollectionKind, SearchCollection
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class CollectionPlace:
 
 async def list_collections(work: UnitOfWork, caller: CollectionCaller) -> Sequence[SearchCollection]:
     """List the collections of a module: the caller's own first, then by name."""
-    return [_read_collection(row) for row in await work.fetch(_LIST, caller.module)]
+    return [_read_collection(row) for row in await work.fetch(_LIST, caller.module, MAX_READABLE_COLLECTIONS)]
 
 
 async def find_collection(
@@ -102,9 +102,9 @@ async def load_collections(
         core.errors.Invalid: these are too many.
     """
     asked = None if collections is None else list(dict.fromkeys(collections))
-    if asked is not None and len(asked) > MAX_COLLECTIONS:
-        raise Invalid(f"at most {MAX_COLLECTIONS} collections can be asked for at once")
-    states = [_read_state(row) for row in await work.fetch(_LOAD_ALL, caller.module, asked, MAX_COLLECTIONS)]
+    if asked is not None and len(asked) > MAX_READABLE_COLLECTIONS:
+        raise Invalid(f"at most {MAX_READABLE_COLLECTIONS:,} collections can be asked for at once")
+    states = [_read_state(row) for row in await work.fetch(_LOAD_ALL, caller.module, asked, MAX_READABLE_COLLECTIONS)]
     if asked is not None and len(states) < len(asked):
         raise _not_found()
     return states
@@ -187,7 +187,7 @@ def _read_state(row: Row) -> CollectionState:
 _COLUMNS = f"""c.id, c.name, c.owner, r.name AS role, c.model, c.documents, c.chunks, {build_writable("c")} AS can_write
     FROM search.collections c LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id"""
 _LIST = f"""SELECT {_COLUMNS} WHERE c.tenant_id = $1 AND c.module = $3
-    ORDER BY c.user_id IS DISTINCT FROM $2, c.name, c.owner, r.name, c.id LIMIT 1000"""  # noqa: S608 put together from constants, as below
+    ORDER BY c.user_id IS DISTINCT FROM $2, c.name, c.owner, r.name, c.id LIMIT $4"""  # noqa: S608 put together from constants, as below
 _FIND = f"""SELECT {_COLUMNS} WHERE c.tenant_id = $1 AND c.module = $3 AND c.name = $4 AND c.owner = $5
     AND coalesce(r.name, '') = $6 AND (c.user_id IS NULL OR c.user_id = $2)"""
 _STATE = f"""c.id, c.model, c.dimensions, c.generation, c.next_model, c.next_generation, c.documents, c.chunks,

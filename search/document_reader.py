@@ -9,10 +9,10 @@ import orjson
 from core.db import Row, UnitOfWork
 from core.errors import Invalid
 from search.records import CollectionCaller, DocumentCondition, IndexedDocument, IndexedDocumentPage
-from search.validation import encode_metadata
+from search.validation import encode_metadata, is_line
 
 MAX_TAG_ROWS = 1_000
-_BAD_CURSOR = "`after` is not the end of a page of this list"
+_BAD_CURSOR = "the cursor is not the end of a page of this list"
 
 
 async def fetch_document(
@@ -114,7 +114,7 @@ def _read_time_cursor(after: str) -> tuple[datetime | None, UUID | None]:
 
 def _read_id(after: str) -> UUID:
     try:
-        if not after.isprintable():
+        if not is_line(after):
             raise ValueError
         return UUID(after[:32])
     except ValueError:

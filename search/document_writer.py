@@ -83,6 +83,7 @@ async def delete_document(
     await work.execute(_DELETE, collection.id, stored.id)
     await _change_counts(work, collection.id, {}, removed)
     await change_size(work, collection.id, documents=-1, chunks=-stored.chunks, size=-stored.bytes)
+    await work.execute(_NOTE_DELETED, collection.id, stored.version)
     return True
 
 
@@ -100,7 +101,7 @@ async def add_generation(
 def _check_version(stored: _Stored | None, expected: int | None) -> None:
     version = stored.version if stored else 0
     if expected is not None and expected != version:
-        raise VersionChanged(version)
+        raise VersionChanged(version, expected)
 
 
 def _check_quota(used: int, quota: int) -> None:
@@ -200,8 +201,9 @@ _FIND = """SELECT id, version, chunks, bytes FROM search.documents
 _RETURNED = "id, collection_id, key, title, tags, metadata, url, version, chunks, updated_at"
 _INSERT = f"""INSERT INTO search.documents (tenant_id, collection_id, key, title, text, tags, metadata, url,
         max_chunk_chars, parent, chunks, bytes, version, updated_at)
-    SELECT $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, clock_timestamp() WHERE $2::uuid IS NOT NULL
-    RETURNING {_RETURNED}"""
+    SELECT $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, c.deleted_version + 1, clock_timestamp()
+    FROM search.collections c WHERE c.tenant_id = $1 AND c.id = $3 AND $2::uuid IS NOT NULL
+    RETURNING {_RETURNED}"""  # noqa: S608 put together from constants, as below
 _UPDATE = f"""UPDATE search.documents SET title = $5, text = $6, tags = $7, metadata = $8, url = $9,
         max_chunk_chars = $10, parent = coalesce($11, parent), chunks = $12, bytes = $13, version = version + 1,
         next_generation = NULL, next_chunks = NULL, next_bytes = NULL,
@@ -209,6 +211,8 @@ _UPDATE = f"""UPDATE search.documents SET title = $5, text = $6, tags = $7, meta
     WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND collection_id = $3 AND id = $4 RETURNING {_RETURNED}"""  # noqa: S608 put together from constants
 _DELETE = """DELETE FROM search.documents
     WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND collection_id = $3 AND id = $4"""
+_NOTE_DELETED = """UPDATE search.collections SET deleted_version = greatest(deleted_version, $4)
+    WHERE tenant_id = $1 AND $2::uuid IS NOT NULL AND id = $3"""
 # pgvector takes real[] for a vector: its own types are in a schema that only the database knows.
 _INSERT_CHUNKS = """INSERT INTO search.chunks
         (tenant_id, collection_id, document_id, generation, place, start, length, heading, embedding, tokens)

@@ -22,7 +22,9 @@ MAX_HITS = 50
 MAX_PAGE = 200
 MAX_COLLECTION_NAME_CHARS = 200
 MAX_COLLECTIONS = 100
-"""Collections of one owner in one module, and those that one search looks through."""
+"""Collections of one owner in one module."""
+MAX_READABLE_COLLECTIONS = 10_000
+"""Those that one person reads, of theirs, their roles' and the tenant's."""
 MAX_PARENT_CHARS = 200
 MIN_CHUNK_CHARS = 50
 
@@ -148,6 +150,12 @@ class FoundPassage:
 class VersionChanged(Conflict):
     """The document has another version than was expected: `version`, 0 where there is none."""
 
-    def __init__(self, version: int) -> None:
-        super().__init__("somebody has changed this document meanwhile; read it again")
+    def __init__(self, version: int, expected: int) -> None:
+        if not version:
+            text = "there is no such document (any more); version 0 stores a new one"
+        elif not expected:
+            text = "there is a document of this name already; read it, and give its version"
+        else:
+            text = "somebody has changed this document meanwhile; read it again"
+        super().__init__(text)
         self.version = version

@@ -16,6 +16,8 @@ depends_on = None
 _IS_MISSING = """SELECT to_regclass('search.documents') IS NOT NULL AND NOT EXISTS (SELECT FROM pg_attribute
     WHERE attrelid = to_regclass('search.documents') AND attname = 'parent')"""
 _ADD = """
+ALTER TABLE search.collections ADD COLUMN deleted_version bigint NOT NULL DEFAULT 0;
+GRANT UPDATE (deleted_version) ON search.collections TO mcpist_gateway;
 ALTER TABLE search.documents ADD COLUMN parent text COLLATE "C" CHECK (length(parent) BETWEEN 1 AND 200);
 ALTER TABLE search.documents ALTER COLUMN parent SET STATISTICS 0;
 CREATE POLICY owner_changes ON search.documents TO mcpist_owner USING (true);

@@ -25,7 +25,7 @@ def purge(as_json: JsonOption = False) -> None:
 
     MCPist does it by itself within 24 hours. Tables that held something deleted are rewritten, and searches wait for
     it: a second for 2,000 passages. With the embedded database the write-ahead log goes, too. Backups keep what they
-    have.
+    have, and large results that were kept for their reader (module results) end when they expire.
     """
 
     async def work(settings: "Settings", report: Report) -> "PurgeResult":
@@ -43,5 +43,7 @@ def purge(as_json: JsonOption = False) -> None:
             f"Rewritten: {len(result.rewritten)}"
         )
     count = len(result.rewritten)
-    text = f"Nothing deleted can be read any more; tables rewritten: {count}." if count else "There was nothing to do."
+    text = (
+        f"No deleted document can be read any more; tables rewritten: {count}." if count else "There was nothing to do."
+    )
     print_result(as_json, {"rewritten": list(result.rewritten)}, lambda: print_line(text))

@@ -104,7 +104,7 @@ CREATE FUNCTION search.remove_orphans() RETURNS integer
             WITH gone AS (
                 DELETE FROM search.documents d USING search.list_orphans() o
                 WHERE d.tenant_id = collection.tenant AND d.collection_id = collection.id AND d.id = o.document_id
-                RETURNING d.id, d.chunks, d.bytes
+                RETURNING d.id, d.chunks, d.bytes, d.version
             ), words AS (
                 SELECT c.generation, substr(lexeme, strpos(lexeme, ':') + 1) AS token, count(*)::integer AS chunks
                 FROM gone g JOIN search.chunks c ON c.tenant_id = collection.tenant
@@ -115,11 +115,12 @@ CREATE FUNCTION search.remove_orphans() RETURNS integer
                 WHERE t.tenant_id = collection.tenant AND t.collection_id = collection.id
                 AND t.generation = w.generation AND t.token = w.token
             ), sums AS (
-                SELECT count(*) AS documents, coalesce(sum(g.chunks), 0) AS chunks, coalesce(sum(g.bytes), 0) AS bytes
+                SELECT count(*) AS documents, coalesce(sum(g.chunks), 0) AS chunks, coalesce(sum(g.bytes), 0) AS bytes,
+                    coalesce(max(g.version), 0) AS version
                 FROM gone g
             )
             UPDATE search.collections c SET documents = c.documents - s.documents, chunks = c.chunks - s.chunks,
-                bytes = c.bytes - s.bytes
+                bytes = c.bytes - s.bytes, deleted_version = greatest(c.deleted_version, s.version)
                 FROM sums s WHERE c.tenant_id = collection.tenant AND c.id = collection.id
                 RETURNING s.documents INTO removed;
             DELETE FROM search.token_counts t

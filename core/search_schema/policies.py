@@ -74,7 +74,8 @@ GRANT USAGE ON SCHEMA search TO mcpist_gateway, mcpist_console, mcpist_search;
 GRANT USAGE ON SEQUENCE search.generations TO mcpist_gateway;
 GRANT SELECT ON search.usage TO mcpist_gateway;
 GRANT SELECT, DELETE, INSERT (tenant_id, module, name, owner, user_id, role_id, member_writes, model, dimensions),
-    UPDATE (model, dimensions, generation, next_model, next_dimensions, next_generation, documents, chunks, bytes)
+    UPDATE (model, dimensions, generation, next_model, next_dimensions, next_generation, documents, chunks, bytes,
+        deleted_version)
     ON search.collections TO mcpist_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON search.documents, search.token_counts TO mcpist_gateway;
 GRANT SELECT, INSERT, DELETE ON search.chunks TO mcpist_gateway;

@@ -1,7 +1,8 @@
 """Tables of the schema `search`."""
 
 # A generation is one collection embedded by one model: its number stands before each of its tokens, so one index of
-# tokens serves all collections and finds nothing of another's. COLLATE "C": pages compare keys.
+# tokens serves all collections and finds nothing of another's. `deleted_version` is the highest of a deleted document:
+# the next one of its key begins above it, and is not taken for the former. COLLATE "C": pages compare keys.
 TABLES = """
 CREATE SCHEMA search;
 CREATE SEQUENCE search.generations;
@@ -27,6 +28,7 @@ CREATE TABLE search.collections (
     documents integer NOT NULL DEFAULT 0 CHECK (documents >= 0),
     chunks integer NOT NULL DEFAULT 0 CHECK (chunks >= 0),
     bytes bigint NOT NULL DEFAULT 0 CHECK (bytes >= 0),
+    deleted_version bigint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, id),
     UNIQUE NULLS NOT DISTINCT (tenant_id, module, owner, user_id, role_id, name),

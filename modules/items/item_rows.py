@@ -22,35 +22,35 @@ _WHOLE_COLUMNS: LiteralString = f"""{LISTED_COLUMNS}, i.description, i.content,
     ARRAY(SELECT t.type || '-' || t.number FROM modules.item_relations r
         JOIN modules.items t ON t.tenant_id = $1 AND t.workspace_id = $3 AND t.id = r.target
         WHERE r.tenant_id = $1 AND r.workspace_id = $3 AND r.source = i.id ORDER BY r.place, r.target) AS related"""  # noqa: S608
-# An item is found by what it is called now, or else by what it was called before its type changed.
-FIND_ITEM: LiteralString = f"""
-SELECT {_WHOLE_COLUMNS} FROM modules.items i
-WHERE i.tenant_id = $1 AND i.workspace_id = $3 AND $2::uuid IS NOT NULL AND i.id = coalesce(
-    (SELECT f.id FROM modules.items f
-        WHERE f.tenant_id = $1 AND f.workspace_id = $3 AND f.type = $4 AND f.number = $5),
+# An item is found by what it is called now, or else by what it was called before its type changed. Ids are looked up
+# first: PostgreSQL takes coalesce for leaky, so under row-level security no index would serve a comparison with it.
+_NAMED: LiteralString = """coalesce((SELECT f.id FROM modules.items f
+        WHERE f.tenant_id = $1 AND f.workspace_id = $3 AND f.type = k.type AND f.number = k.number),
     (SELECT a.item_id FROM modules.item_aliases a
-        WHERE a.tenant_id = $1 AND a.workspace_id = $3 AND a.type = $4 AND a.number = $5))
+        WHERE a.tenant_id = $1 AND a.workspace_id = $3 AND a.type = k.type AND a.number = k.number)) AS id"""
+FIND_ITEM: LiteralString = f"""
+WITH named AS MATERIALIZED (
+    SELECT {_NAMED} FROM (SELECT $4::text AS type, $5::integer AS number) k WHERE $2::uuid IS NOT NULL
+)
+SELECT {_WHOLE_COLUMNS} FROM named JOIN modules.items i
+    ON i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = named.id
 """  # noqa: S608 names of ours
-_RESOLVED: LiteralString = """unnest($4::text[], $5::integer[]) WITH ORDINALITY AS k (type, number, nth)
-    LEFT JOIN modules.items f
-        ON f.tenant_id = $1 AND f.workspace_id = $3 AND f.type = k.type AND f.number = k.number
-    LEFT JOIN modules.item_aliases a
-        ON a.tenant_id = $1 AND a.workspace_id = $3 AND a.type = k.type AND a.number = k.number
-    LEFT JOIN modules.items i
-        ON i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = coalesce(f.id, a.item_id)"""
-FIND_ITEMS: LiteralString = f"""
-SELECT {_WHOLE_COLUMNS} FROM {_RESOLVED} WHERE $2::uuid IS NOT NULL ORDER BY k.nth
-"""  # noqa: S608 the same
-RESOLVE_KEYS: LiteralString = f"""
-SELECT i.id, i.type, i.number FROM {_RESOLVED} WHERE $2::uuid IS NOT NULL ORDER BY k.nth
-"""  # noqa: S608 the same
+_RESOLVED: LiteralString = f"""
+WITH named AS MATERIALIZED (
+    SELECT k.nth, {_NAMED} FROM unnest($4::text[], $5::integer[]) WITH ORDINALITY AS k (type, number, nth)
+    WHERE $2::uuid IS NOT NULL
+)"""  # noqa: S608 the same
+_OF_NAMED: LiteralString = """FROM named LEFT JOIN modules.items i
+    ON i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = named.id ORDER BY named.nth"""
+FIND_ITEMS: LiteralString = f"{_RESOLVED} SELECT {_WHOLE_COLUMNS} {_OF_NAMED}"
+RESOLVE_KEYS: LiteralString = f"{_RESOLVED} SELECT i.id, i.type, i.number {_OF_NAMED}"
 LIST_ITEMS: LiteralString = f"""
 WITH found AS (
     SELECT n.id, n.updated_at FROM modules.item_statuses s CROSS JOIN LATERAL (
         SELECT i.id, i.updated_at FROM modules.items i
         WHERE i.tenant_id = $1 AND i.workspace_id = $3 AND i.type = $4 AND i.status = s.name
-        AND i.updated_at >= coalesce($7, '-infinity'::timestamptz)
-        AND i.updated_at < coalesce($8, 'infinity'::timestamptz)
+        AND i.updated_at >= CASE WHEN $7::timestamptz IS NULL THEN '-infinity' ELSE $7 END
+        AND i.updated_at < CASE WHEN $8::timestamptz IS NULL THEN 'infinity' ELSE $8 END
         ORDER BY i.updated_at DESC, i.id DESC LIMIT $9::bigint + $10) n
     WHERE s.tenant_id = $1 AND s.workspace_id = $3 AND $2::uuid IS NOT NULL
     AND CASE WHEN cardinality($5::text[]) = 0 THEN $6 OR NOT s.is_closed ELSE s.name = ANY ($5) END

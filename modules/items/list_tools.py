@@ -12,13 +12,13 @@ from modules.items.item_store import build_unknown_status
 from modules.items.item_tools import CHANGE_HINTS, READ, READ_HINTS, WRITE
 from modules.items.models import (
     MAX_PAGE,
-    ItemList,
+    ItemPage,
+    ItemTagCount,
+    ItemTagList,
     Offset,
     Status,
     StatusList,
     StatusName,
-    TagCount,
-    TagList,
     TypeParameter,
     WorkspaceParameter,
 )
@@ -59,23 +59,23 @@ async def get_items(
     end_date: Annotated[OptionalParameter[CalendarDate], Field(description="Changed on or before, UTC")] = None,
     offset: Offset = 0,
     workspace: WorkspaceParameter = None,
-) -> ItemList:
+) -> ItemPage:
     """List the items of a type, the newest change first, without their contents."""
     if start_date is not None and end_date is not None and end_date < start_date:
         raise build_invalid("end_date", end_date.isoformat(), "must not be before start_date")
     since, until = _begin_day(start_date), _begin_day(end_date, days=1)
 
-    async def read(store: Store, found: Workspace | None) -> ItemList:
+    async def read(store: Store, found: Workspace | None) -> ItemPage:
         if statuses:
             known = await list_statuses(store, found) if found is not None else dict(DEFAULT_STATUSES)
             if unknown := next((name for name in statuses if name not in known), None):
                 raise build_unknown_status(unknown, known)
         if found is None:
-            return ItemList(items=[])
+            return ItemPage(items=[])
         rows = await store.fetch(
             LIST_ITEMS, found.id, type, statuses, includeClosedStatuses, since, until, limit + 1, offset
         )
-        return ItemList(
+        return ItemPage(
             items=[build_listed(row, found) for row in rows[:limit]],
             next_offset=offset + limit if len(rows) > limit else None,
         )
@@ -85,12 +85,12 @@ async def get_items(
 
 
 @tool(hints=READ_HINTS, scopes=[READ], keywords="labels, タグ")
-async def get_tags(context: Context, workspace: WorkspaceParameter = None) -> TagList:
+async def get_tags(context: Context, workspace: WorkspaceParameter = None) -> ItemTagList:
     """List all tags with the number of items that have each, the most frequent first."""
 
-    async def read(store: Store, found: Workspace | None) -> TagList:
+    async def read(store: Store, found: Workspace | None) -> ItemTagList:
         rows: Sequence[Any] = () if found is None else await store.fetch(COUNT_TAGS, found.id)
-        return TagList(tags=[TagCount(name=row["tag"], count=row["items"]) for row in rows])
+        return ItemTagList(tags=[ItemTagCount(name=row["tag"], count=row["items"]) for row in rows])
 
     return await READ_CACHE.read(context, workspace, "get_tags", None, read)
 

@@ -168,7 +168,7 @@ class SavedItem(Item):
     replaced: Missable[ReplacedChange] = None
 
 
-class ItemList(BaseModel):
+class ItemPage(BaseModel):
     """A page of items, the newest change first. The next begins at `next_offset`, which the last one lacks."""
 
     items: list[ListedItem]
@@ -235,17 +235,17 @@ class UpdatedItems(BaseModel):
     count: int
 
 
-class TagCount(BaseModel):
+class ItemTagCount(BaseModel):
     """A tag, and how many items have it."""
 
     name: str
     count: int
 
 
-class TagList(BaseModel):
+class ItemTagList(BaseModel):
     """The tags of a workspace, the most frequent first."""
 
-    tags: list[TagCount]
+    tags: list[ItemTagCount]
 
 
 class Status(BaseModel):

@@ -10,7 +10,7 @@ from modules.items.item_tools import READ, READ_HINTS
 from modules.items.listed_rows import fetch_listed
 from modules.items.models import (
     MAX_PAGE,
-    ItemList,
+    ItemPage,
     Offset,
     QueryText,
     TagName,
@@ -57,19 +57,19 @@ async def search_items(
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Most items")] = 20,
     offset: Offset = 0,
     workspace: WorkspaceParameter = None,
-) -> ItemList:
+) -> ItemPage:
     """Find items by the words of their title, description and content, those with the words in the title first, then
     the newest change. A word that very many have is found in the order of changes, without a total."""
 
-    async def read(store: Store, found: Workspace | None) -> ItemList:
+    async def read(store: Store, found: Workspace | None) -> ItemPage:
         words = "" if found is None else build_query(found.number, query)
         if found is None or not words:
-            return ItemList(items=[], total=0)
+            return ItemPage(items=[], total=0)
         named = build_title_query(found.number, query)
         row = await store.fetchrow(FIND, found.id, words, named, types, offset, limit + 1)
         ids: Sequence[int] = row["ids"] if row is not None else []
         items = await fetch_listed(store, found, ids[:limit])
-        return ItemList(
+        return ItemPage(
             items=list(items.values()),
             total=row["total"] if row is not None else 0,
             next_offset=offset + limit if len(ids) > limit else None,
@@ -109,16 +109,16 @@ async def search_items_by_tag(
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="Most items")] = MAX_PAGE,
     offset: Offset = 0,
     workspace: WorkspaceParameter = None,
-) -> ItemList:
+) -> ItemPage:
     """List the items that have a tag, the newest first."""
 
-    async def read(store: Store, found: Workspace | None) -> ItemList:
+    async def read(store: Store, found: Workspace | None) -> ItemPage:
         if found is None:
-            return ItemList(items=[])
+            return ItemPage(items=[])
         row = await store.fetchrow(FIND_TAGGED, found.id, tag, types, offset, limit + 1)
         ids: Sequence[int] = row["ids"] if row is not None else []
         items = await fetch_listed(store, found, ids[:limit])
-        return ItemList(items=list(items.values()), next_offset=offset + limit if len(ids) > limit else None)
+        return ItemPage(items=list(items.values()), next_offset=offset + limit if len(ids) > limit else None)
 
     return await READ_CACHE.read(context, workspace, "search_items_by_tag", (tag, tuple(types), limit, offset), read)
 

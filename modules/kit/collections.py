@@ -1,5 +1,9 @@
-"""Collections of searched documents: what a module stores in one is found by its meaning and by its words."""
+"""Collections of searched documents: what a module stores in one is found by its meaning and by its words.
 
+Keys, tags and names are compared in one form (:func:`normalize_name`), in which they are stored.
+"""
+
+import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +23,12 @@ MAX_METADATA_BYTES = 16 * 1024
 MAX_QUERY_LENGTH = 2_000
 MAX_HITS = 50
 MAX_DOCUMENT_PAGE = 200
+
+
+def normalize_name(text: str) -> str:
+    """Return a key, a tag or a collection's name in the form in which it is stored and compared (NFC): macOS and Linux
+    write one Japanese file name in two ways."""
+    return unicodedata.normalize("NFC", text)
 
 
 class CollectionOwner(StrEnum):

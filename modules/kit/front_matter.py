@@ -6,7 +6,6 @@ passed over. So there are no anchors, no types and nothing that grows.
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 MAX_FRONT_MATTER_CHARS = 64 * 1024
 MAX_TITLE_CHARS = 500
@@ -19,6 +18,7 @@ _KEY = re.compile(r"([A-Za-z_][\w-]{0,50})[ \t]*:(?:[ \t]+|$)")
 _FIRST_HEADING = re.compile(r"(?:[ \t]*\r?\n)*# +([^\r\n]{1,1000})")
 _ITEM = re.compile(r"[ \t]*-[ \t]+")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*+)\"|'((?:[^']|'')*+)'")
+_UNREAD = frozenset({"null", "Null", "NULL", "~", ">", ">-", ">+", "|", "|-", "|+"})
 _PLAIN_COMMENT = re.compile(r"[ \t]#.*")
 
 
@@ -33,9 +33,15 @@ class FrontMatter:
     offset: int
 
 
-class _Field(NamedTuple):
+@dataclass(slots=True)
+class _Field:
     value: str
     items: list[str]
+
+    @property
+    def is_open(self) -> bool:
+        """Check whether a list in brackets goes on on the next line."""
+        return self.value.startswith("[") and "]" not in self.value
 
 
 def read_front_matter(text: str) -> FrontMatter:
@@ -61,7 +67,9 @@ def _read_fields(block: str) -> dict[str, _Field]:
     fields: dict[str, _Field] = {}
     last: _Field | None = None
     for line in block.splitlines():
-        if (key := _KEY.match(line)) is not None:
+        if last is not None and last.is_open:
+            last.value += f" {line.strip()}"
+        elif (key := _KEY.match(line)) is not None:
             last = _Field(line[key.end() :].strip(), [])
             fields.setdefault(key[1].lower(), last)
         elif last is not None and (item := _ITEM.match(line)) is not None:
@@ -95,8 +103,10 @@ def _split_list(value: str) -> list[str]:
 
 
 def _read_text(value: str) -> str:
-    """Read a scalar: quoted, or plain up to a comment."""
+    """Read a scalar: quoted, or plain up to a comment. Nulls are empty, and so are texts of several lines."""
     quoted = _QUOTED.match(value)
+    if quoted is None and value in _UNREAD:
+        return ""
     if quoted is None:
         return " ".join(_PLAIN_COMMENT.sub("", value).split())
     if quoted[1] is not None:

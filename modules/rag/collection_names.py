@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from modules.kit import CollectionInfo, CollectionOwner, Context, ToolError
+from modules.kit.collections import normalize_name
 from modules.rag.models import DEFAULT_COLLECTION
 from modules.rag.settings import DocumentSettings
 
@@ -74,11 +75,12 @@ async def select_collections(context: Context, named: Sequence[str]) -> Sequence
     return [
         one
         for name in named
-        for one in [found for found in readable if found.name == name] or [_find_named(readable, name)]
+        for one in [found for found in readable if found.name == normalize_name(name)] or [_find_named(readable, name)]
     ]
 
 
-def _find_named(readable: Sequence[CollectionInfo], name: str) -> CollectionInfo:
+def _find_named(readable: Sequence[CollectionInfo], named: str) -> CollectionInfo:
+    name = normalize_name(named)
     found = [one for one in readable if one.name == name or str(one.id) == name.lower()]
     if not found:
         raise ToolError(f"you may read no collection {name!r}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.kit import CollectionOwner, Context, Execution, Hints, tool
+from modules.kit import CollectionOwner, Context, Execution, Hints, ToolError, tool
 from modules.rag.collection_names import find_existing, open_collection
 from modules.rag.models import ChangedModel, DeletedCollection, ListedCollection
 from modules.rag.read_tools import build_collection
@@ -24,6 +24,8 @@ async def create_collection(
     members_write: Annotated[bool, Field(description="Whether all who read a shared one may write to it")] = False,
 ) -> ListedCollection:
     """Create a collection of documents, or return the one of this name. Only administrators create shared ones."""
+    if (owner is CollectionOwner.ROLE) != bool(role):
+        raise ToolError("name a role where a role owns the collection, and only there")
     return build_collection(await open_collection(context, name, owner, role, member_writes=members_write))
 
 

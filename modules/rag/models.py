@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from modules.kit import MatchKind
+from modules.kit import MatchKind, SensitiveParameter
 from modules.kit.collections import MAX_DOCUMENT_KEY, MAX_DOCUMENT_TEXT, MAX_QUERY_LENGTH, MAX_TAG_LENGTH, MAX_TAGS
 from modules.kit.parameters import OptionalParameter
 from modules.kit.result_texts import TextResult
@@ -34,8 +34,13 @@ CollectionName = Annotated[
     OptionalParameter[Annotated[str, Field(max_length=200)]],
     Field(description="Name or id of the collection; without it your own documents"),
 ]
+AnyCollectionName = Annotated[
+    OptionalParameter[Annotated[str, Field(max_length=200)]],
+    Field(description="Name or id of the collection; without it all that you may read, your own first"),
+]
 DocumentText = Annotated[
     str,
+    SensitiveParameter(),
     Field(
         min_length=1,
         max_length=MAX_DOCUMENT_TEXT,
@@ -203,8 +208,8 @@ def _format_hit(hit: DocumentHit) -> str:
     heading = f" > {hit.heading}" if hit.heading else ""
     found = f"similarity: {hit.similarity:.3f}"
     if hit.matched is MatchKind.WORDS:
-        found = f"words: {hit.coverage:.0%}"
+        found += f", words: {hit.coverage:.0%}"
     lines = [f"## {hit.title}{heading}", f"{hit.file_path} ({found})"]
     lines += [f"Tags: {', '.join(hit.tags)}"] if hit.tags else []
     lines += [hit.url] if hit.url else []
-    return "\n".join([*lines, "", hit.content or "(the text is not kept)"])
+    return "\n".join([*lines, "", "(the text is not kept)" if hit.content is None else hit.content])

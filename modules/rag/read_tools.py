@@ -25,8 +25,8 @@ from modules.rag.models import (
     NO_TAGS,
     NOTHING_FOUND,
     UNTITLED,
+    AnyCollectionName,
     CollectionList,
-    CollectionName,
     CollectionNames,
     DocumentHit,
     DocumentList,
@@ -76,7 +76,7 @@ async def search_keyword(
 
 
 @tool(hints=READ_HINTS, scopes=[READ])
-async def get_doc(context: Context, file_path: FilePath, collection: CollectionName = None) -> ReadDocument:
+async def get_doc(context: Context, file_path: FilePath, collection: AnyCollectionName = None) -> ReadDocument:
     """Get a whole document by its path."""
     candidates = await context.collections.list() if collection is None else [await find_readable(context, collection)]
     for found in candidates:
@@ -89,8 +89,8 @@ async def get_doc(context: Context, file_path: FilePath, collection: CollectionN
 @tool(hints=READ_HINTS, scopes=[READ])
 async def list_tags(context: Context, collections: CollectionNames = []) -> TagList:  # noqa: B006
     """List the tags of documents, with how many documents have each."""
-    found = await select_collections(context, collections)
-    counts = await context.collections.count_tags([one.id for one in found])
+    chosen = [one.id for one in await select_collections(context, collections)] if collections else None
+    counts = await context.collections.count_tags(chosen)
     tags = [TagCount(tag=tag, documents=count) for tag, count in counts]
     return TagList(message=f"{len(tags)} tags." if tags else NO_TAGS, tags=tags)
 
@@ -174,8 +174,9 @@ async def _search(
     context: Context, query: str, tags: Sequence[str], limit: int, named: Sequence[str], mode: SearchMode
 ) -> FoundDocuments:
     collections = await select_collections(context, named)
+    chosen = [one.id for one in collections] if named else None
     hits = await context.collections.search(
-        query, collections=[one.id for one in collections], filter=DocumentFilter(tags=tags), mode=mode, limit=limit
+        query, collections=chosen, filter=DocumentFilter(tags=tags), mode=mode, limit=limit
     )
     names = map_names(collections)
     results = [_build_hit(hit, names.get(hit.collection, "")) for hit in hits]

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from modules.kit import Context, DocumentFilter, NewDocument, ToolError
-from modules.kit.collections import MAX_DOCUMENT_PAGE, MAX_TITLE_LENGTH
+from modules.kit import Context, DocumentFilter, NewDocument, StaleVersion, ToolError
+from modules.kit.collections import MAX_DOCUMENT_PAGE, MAX_TITLE_LENGTH, normalize_name
 from modules.rag.sources import MAX_ITEMS, SavedSource, SkippedItem, SourceItem, SyncReport
 
 SOURCE_PREFIX = "source:"
@@ -34,7 +34,7 @@ async def sync_source(context: Context, source_id: str, source: SavedSource) -> 
     listing = await source.place.list_items(context)
     stored = await list_stored(context, source_id, source.collection)
     report = SyncReport(at=datetime.now(UTC).isoformat(timespec="seconds"), is_complete=listing.is_complete)
-    items = {item.key: item for item in listing.items[:MAX_ITEMS]}
+    items = {key: item._replace(key=key) for item in listing.items[:MAX_ITEMS] if (key := normalize_name(item.key))}
     if len(listing.items) > MAX_ITEMS:
         _skip(report, "…", f"a source has at most {MAX_ITEMS} documents; {len(listing.items)} were listed")
         report.is_complete = False
@@ -79,14 +79,17 @@ async def _sync_item(
             raise ToolError("it is empty")
         document = NewDocument(
             key=item.key,
-            title=(read.title or item.title)[:MAX_TITLE_LENGTH],
+            title=" ".join((read.title or item.title).split())[:MAX_TITLE_LENGTH],
             text=read.text,
             tags=read.tags,
             metadata={SOURCE_FIELD: source_id, VERSION_FIELD: item.version},
             url=read.url or item.url,
             parent=build_source_key(source_id),
         )
-        await context.collections.put(source.collection, document)
+        await context.collections.put(source.collection, document, expected_version=0 if known is None else None)
+    except StaleVersion:
+        _skip(report, item.key, "the collection has a document of this path that is none of this source's")
+        return
     except ToolError as error:
         _skip(report, item.key, str(error))
         return

@@ -130,6 +130,17 @@ def test_every_character_is_in_one_chunk_in_order(text: str, max_chars: int, max
     assert not text[place:].strip()
 
 
+FRONT = "---\ntitle: 経費\ntags: [a]\n---\n"
+
+
+def test_front_matter_is_in_no_chunk_unless_there_is_no_more() -> None:
+    text = f"{FRONT}領収書を出します。"
+    assert [text[one.start : one.start + one.length] for one in chunks_of(text, 80, 40)] == ["領収書を出します。"]
+    assert len(chunks_of(FRONT, 80, 40)) == 1
+    rule = "---\nA paragraph between two rules.\n---\nEnd."
+    assert "".join(rule[one.start : one.start + one.length] for one in chunks_of(rule, 80, 40)).startswith("---")
+
+
 PATTERNS = {
     "one line": "a",
     "words": "word ",

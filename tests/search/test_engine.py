@@ -79,6 +79,10 @@ async def test_an_expected_version_is_checked(
         with pytest.raises(VersionChanged):
             await engine.delete_document(ada, notes.id, TEA.key, expected_version=version)
     assert await engine.delete_document(ada, notes.id, TEA.key, expected_version=2)
+    # What was read of the deleted one changes nothing of the next.
+    assert (await engine.put_document(ada, notes.id, TEA)).version == 3
+    with pytest.raises(VersionChanged):
+        await engine.put_document(ada, notes.id, TEA, expected_version=2)
 
 
 async def test_filters_count_before_the_limit(

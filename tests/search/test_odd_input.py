@@ -38,6 +38,8 @@ REFUSED = {
     "a long key": draft(key="x" * 501),
     "a key with a line": draft(key="a\nb"),
     "a key with a surrogate": draft(key="\udfff"),
+    "a title of two lines": draft(title="a\n## b"),
+    "a URL of two lines": draft(url="https://x.test\n## b"),
     "many tags": draft(tags=[str(n) for n in range(51)]),
     "an empty tag": draft(tags=[""]),
     "a long tag": draft(tags=["x" * 101]),
@@ -71,6 +73,7 @@ async def test_odd_documents_come_back_as_they_were(
         "one long run": "日本" * 20_000,
         "a pattern of four megabytes": "ab日\n" * 250_000,
         "a title alone": "",
+        "議事録　第1回 👩‍💻.md": "a name with a wide blank and joiners",
     }
     for key, text in texts.items():
         began = time.perf_counter()
@@ -186,3 +189,18 @@ async def test_an_owner_has_a_limited_number_of_collections(
     with pytest.raises(LimitReached):
         await engine.open_collection(ada, "c3")
     assert (await engine.open_collection(ada, "c0", CollectionKind.USER)).name == "c0"
+
+
+async def test_a_search_looks_through_more_collections_than_one_owner_has(
+    engine: SearchEngine, ada: CollectionCaller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of roles and of the tenant come on top."""
+    monkeypatch.setattr("search.collection_table.MAX_COLLECTIONS", 101)
+    one = await engine.open_collection(ada, "c")
+    for number in range(100):
+        one = await engine.open_collection(ada, f"c{number:03}")
+    await engine.put_document(ada, one.id, draft("tea"))
+    assert [hit.collection for hit in await engine.search(ada, "tea", scope=SearchScope.WORDS)] == [one.id]
+    ids = [found.id for found in await engine.list_collections(ada)]
+    assert len(ids) == 101
+    assert await engine.search(ada, "tea", collections=ids)

@@ -142,7 +142,9 @@ async def open_module_app(
             tenant = await product.tenant(slug)
             for name, url in urls.items():
                 values = {"base_url": url, **(settings if name == module.name else {})}
-                await set_settings(product.console, ACTOR, tenant.id, name, lambda before, new=values: {**before, **new})
+                await set_settings(
+                    product.console, ACTOR, tenant.id, name, lambda before, new=values: {**before, **new}
+                )
             people.append(await product.person(tenant, email, allow=["*"]))
         store = CredentialStore(broker, vault, clock=get_utc_now)
         await stack.enter_async_context(run_jobs(product, node, allowed_private_hosts=hosts))

@@ -1,5 +1,6 @@
 """Nobody sees or changes what another person has stored, also where a statement forgets to say whose it is."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -166,3 +167,20 @@ async def test_what_is_older_than_it_is_kept_goes(people: list[RowOwner]) -> Non
         assert sync is not None
         assert sync.covered.start == NOW - timedelta(days=400)
         assert await work.fetchval(COUNT_ROWS) == 0
+
+
+async def test_rows_of_one_account_are_not_anothers(people: list[RowOwner]) -> None:
+    person = people[0]
+    await person.save("first")
+    assert await person.show(OTHER) is None
+    await person.save("second", account=OTHER)
+    assert await person.show(OTHER) == [{"n": "second"}, WEEK]
+    assert await person.show() is None
+
+
+async def test_two_syncs_at_once_come_one_after_the_other(people: list[RowOwner]) -> None:
+    person = people[0]
+    await asyncio.gather(*(person.save("same", f"of {number}") for number in range(5)))
+    shown = await person.show()
+    assert shown is not None
+    assert len(shown) == 3, "the rows of one of them, and the time"

@@ -15,6 +15,23 @@ from tests.support.modules import Person, Wrap, as_it_is
 from tests.support.mutation import Mutator, unfiltered
 from tests.support.postgres import ScratchDatabase
 
+FINDS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("search_items", {"query": "tenant news"}),
+    ("search_items", {"query": "0"}),
+    ("search_items", {"query": "1"}),
+    ("search_suggest", {"query": "0"}),
+    ("search_items_by_tag", {"tag": "x"}),
+    ("search_items_by_tag", {"tag": "1"}),
+    ("get_related_items", {"type": "task", "id": 1, "depth": 3}),
+    ("get_related_items", {"type": "only 1", "id": 1}),
+    ("find_path", {"from_type": "task", "from_id": 1, "to_type": "note", "to_id": 1}),
+    ("find_path", {"from_type": "task", "from_id": 1, "to_type": "only 0", "to_id": 1}),
+    ("get_tags", {}),
+    ("get_items", {"type": "only 1"}),
+    ("browse_items", {"query": "1"}),
+    ("browse_items", {"tags": ["1"]}),
+    ("browse_items", {"types": ["task"], "statuses": ["Open"]}),
+)
 CHANGING = frozenset({"id", "created_at", "updated_at", "workspaces"})
 
 
@@ -125,6 +142,32 @@ async def test_each_statement_without_its_filters_shows_and_changes_nothing_more
     for statement in noted.seen.keys() - {FIND_ROLE, IS_ADMINISTRATOR}:
         mutant = unfiltered(statement)
         assert await retell(database, offices, person, Mutator({statement: mutant}).wrap) == expected, mutant
+
+
+async def find_all(person: Person, database: ScratchDatabase) -> list[Any]:
+    """What a person is told by all tools that find items, by no answer that was kept."""
+    async with database.admin_connection() as admin:
+        await admin.execute("UPDATE modules.item_workspaces SET generation = generation + 1")
+    told: list[Any] = []
+    for tool, params in FINDS:
+        try:
+            told.append(scrub(await person.call(tool, **params)))
+        except DocumentedError as error:
+            told.append((error.kind.code, error.details))
+    return told
+
+
+async def test_each_search_without_its_filters_shows_nothing_more(
+    offices: tuple[Office, Office], database: ScratchDatabase
+) -> None:
+    for mark, office in enumerate(offices):
+        await fill(office, str(mark))
+    person = offices[0].cat
+    noted = Mutator()
+    expected = await find_all(dataclasses.replace(person, wrap=noted.wrap), database)
+    for statement in noted.seen:
+        wrap = Mutator({statement: unfiltered(statement)}).wrap
+        assert await find_all(dataclasses.replace(person, wrap=wrap), database) == expected, statement
 
 
 async def test_a_user_without_rights_changes_no_row_of_what_they_may_read(

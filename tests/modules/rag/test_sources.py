@@ -118,6 +118,18 @@ async def test_what_cannot_be_read_is_told(desk: Desk) -> None:
     assert all(one["reason"] for one in report["skipped"])
 
 
+async def test_two_sources_of_one_path_do_not_take_it_from_each_other(desk: Desk) -> None:
+    home = make_repository(desk, {"a.md": b"one"})
+    path = f"mona/{home.name}/a.md"
+    first, second = await desk.add(home), await desk.add(home)
+    await desk.sync(first)
+    report = await desk.sync(second)
+    assert (report["added"], report["updated"], report["skipped_count"]) == (0, 0, 1)
+    assert report["skipped"][0]["file_path"] == path
+    await desk.ask("remove_source", source_id=second)
+    assert path in await desk.paths()
+
+
 async def test_a_source_is_ones_own(desk: Desk) -> None:
     home = make_repository(desk, {"a.md": b"secret"}, private=True)
     source_id = await desk.add(home)

@@ -18,6 +18,10 @@ const SAME = new Set([
   'senders.securities.starttls',
   'senders.securities.tls',
   'jobs.toolOf',
+  'activity.sources.toggl',
+  'activity.sources.google_health',
+  'activity.kilometers',
+  'activity.kilocalories',
 ])
 
 function listLeaves(english: object, japanese: object, prefix = ''): Leaf[] {
