@@ -16,6 +16,7 @@ from modules.kit import (
     NewDocument,
     SearchHit,
     SearchMode,
+    SimilarPair,
     StaleVersion,
     StoredDocument,
     StoredDocumentPage,
@@ -167,6 +168,11 @@ class ModuleCollections:
                 limit=limit,
             )
         return [_build_hit(passage) for passage in found]
+
+    async def pair_nearest(self, collection: UUID, *, least: float) -> Sequence[SimilarPair]:
+        async with self._open_engine() as engine:
+            found = await engine.pair_nearest(self._caller, collection, least=least)
+        return [SimilarPair(one.first, one.second, one.similarity, one.likeness) for one in found]
 
     async def describe_model(self) -> str:
         async with self._open_engine() as engine:

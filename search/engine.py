@@ -18,6 +18,7 @@ from search.embedding.model import Embedder, format_vector
 from search.finder import ModelQuery, SearchRequest, find_passages, group_by_model
 from search.index_tokens import QueryToken, collect_query_tokens
 from search.keyed_locks import KeyedLocks
+from search.neighbours import load_vectors, pair_nearest
 from search.prepared_document import prepare_document
 from search.records import (
     ANY_DOCUMENT,
@@ -27,6 +28,7 @@ from search.records import (
     CollectionKind,
     DocumentCondition,
     DocumentDraft,
+    DocumentPair,
     FoundPassage,
     IndexedDocument,
     IndexedDocumentPage,
@@ -218,6 +220,21 @@ class SearchEngine:
         async with open_search(self._database, caller) as work:
             states = await load_collections(work, caller, collections)
             return await document_reader.count_tags(work, [one.id for one in states])
+
+    async def pair_nearest(self, caller: CollectionCaller, collection: UUID, *, least: float) -> Sequence[DocumentPair]:
+        """Pair documents of which each is the other's nearest in meaning, the most alike first, from a likeness of
+        `least` on (0 to 1). Of a large collection search.neighbours.MOST_COMPARED are compared, those that were changed
+        last.
+
+        Raises:
+            core.errors.NotFound: there is no such collection that the caller may read.
+            search.embedding.model.EmbeddingError: its model is not known here.
+        """
+        async with open_search(self._database, caller) as work:
+            state = await load_collection(work, caller, collection)
+            titles, vectors = await load_vectors(work, state)
+        embedder = await self._embedders.get_embedder(caller.tenant_id, state.model)
+        return await pair_nearest(titles, vectors, floor=embedder.model.floor, least=least)
 
     async def reembed(
         self, caller: CollectionCaller, collection: UUID, model: str, progress: Progress | None = None

@@ -147,6 +147,17 @@ class FoundPassage:
     matched: MatchReason
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentPair:
+    """Two documents, by their titles, of which each is the other's nearest in meaning. `likeness` is their cosine
+    (`similarity`) scaled so that 0 is the model's floor and 1 the same meaning."""
+
+    first: str
+    second: str
+    similarity: float
+    likeness: float
+
+
 class VersionChanged(Conflict):
     """The document has another version than was expected: `version`, 0 where there is none."""
 

@@ -1,7 +1,7 @@
 """Tools for looking through a workspace: all types at once, by words, statuses and tags together."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, LiteralString
+from typing import Annotated, Any, LiteralString, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -30,6 +30,9 @@ BATCH = 200
 MAX_LOOKED_AT = 2_000
 """Hits of words that one call looks at; the next one goes on."""
 
+FREQUENT = 2_000
+"""More items than this have a frequent tag."""
+
 _FITS: LiteralString = """(cardinality($4::text[]) = 0 OR i.type = ANY ($4)) AND i.status = ANY ($5::text[])
     AND NOT EXISTS (SELECT FROM unnest($6::text[]) AS f (tag) WHERE NOT EXISTS (SELECT FROM modules.item_tags t
         WHERE t.tenant_id = $1 AND t.workspace_id = $3 AND t.tag = f.tag AND t.item_id = i.id))"""
@@ -44,6 +47,25 @@ JOIN modules.items i ON i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = g.it
 WHERE g.tenant_id = $1 AND g.workspace_id = $3 AND g.tag = ($6::text[])[1] AND $2::uuid IS NOT NULL AND {_FITS}
 ORDER BY i.updated_at DESC, i.id DESC LIMIT $7 OFFSET $8
 """  # noqa: S608 the same
+# By the index of types and statuses, which finds a rare one without looking at the others.
+LIST_PAIRS: LiteralString = f"""
+WITH found AS (
+    SELECT n.id, n.updated_at FROM modules.item_numbers g CROSS JOIN unnest($5::text[]) AS s (name)
+    CROSS JOIN LATERAL (SELECT i.id, i.updated_at FROM modules.items i
+        WHERE i.tenant_id = $1 AND i.workspace_id = $3 AND i.type = g.type AND i.status = s.name
+        ORDER BY i.updated_at DESC, i.id DESC LIMIT $6::bigint + $7) n
+    WHERE g.tenant_id = $1 AND g.workspace_id = $3 AND $2::uuid IS NOT NULL
+    AND (cardinality($4::text[]) = 0 OR g.type = ANY ($4))
+    ORDER BY n.updated_at DESC, n.id DESC LIMIT $6 OFFSET $7)
+SELECT {LISTED_COLUMNS} FROM found JOIN modules.items i
+    ON i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = found.id
+ORDER BY found.updated_at DESC, found.id DESC
+"""  # noqa: S608 the same
+FIND_RAREST_TAG = """
+SELECT f.tag, (SELECT count(*) FROM (SELECT FROM modules.item_tags t
+    WHERE t.tenant_id = $1 AND t.workspace_id = $3 AND t.tag = f.tag LIMIT $5) c) AS items
+FROM unnest($4::text[]) AS f (tag) WHERE $2::uuid IS NOT NULL ORDER BY 2, 1 LIMIT 1
+"""
 FIND_HITS = """
 SELECT ids FROM modules.find_items($3, $4, $5, $6, $7, $8) WHERE $1::uuid IS NOT NULL AND $2::uuid IS NOT NULL
 """
@@ -57,6 +79,14 @@ SELECT type, count(*) AS items FROM modules.items
 WHERE tenant_id = $1 AND workspace_id = $3 AND $2::uuid IS NOT NULL
 GROUP BY type ORDER BY count(*) DESC, type
 """
+
+
+class Filters(NamedTuple):
+    """What items must have: one of the types, where any are named, one of the statuses, and all of the tags."""
+
+    types: Sequence[str]
+    statuses: Sequence[str]
+    tags: Sequence[str]
 
 
 class TypeCount(BaseModel):
@@ -98,10 +128,13 @@ async def browse_items(
         if found is None:
             return ItemPage(items=[])
         wanted = statuses or [name for name, is_closed in known.items() if includeClosedStatuses or not is_closed]
-        filters = (types, wanted, list(dict.fromkeys(tags)))
+        filters = Filters(types, wanted, list(dict.fromkeys(tags)))
         if query.strip():
             return await _list_hits(store, found, query, filters, limit, offset)
-        rows = await store.fetch(LIST_TAGGED if tags else LIST_NEWEST, found.id, *filters, limit + 1, offset)
+        if (types or statuses) and not tags:
+            rows = await store.fetch(LIST_PAIRS, found.id, types, wanted, limit + 1, offset)
+        else:
+            rows = await _list_newest(store, found, filters, limit + 1, offset)
     return ItemPage(
         items=[build_listed(row, found) for row in rows[:limit]],
         next_offset=offset + limit if len(rows) > limit else None,
@@ -120,11 +153,22 @@ async def get_types(context: Context, workspace: WorkspaceParameter = None) -> T
 BROWSE_TOOLS = (browse_items, get_types)
 
 
+async def _list_newest(store: Store, workspace: Workspace, filters: Filters, limit: int, offset: int) -> Sequence[Any]:
+    """List by changes what fits: a rare tag is looked up, and a frequent one is met soon."""
+    sql = LIST_NEWEST
+    if filters.tags:
+        rarest = await store.fetchrow(FIND_RAREST_TAG, workspace.id, filters.tags, FREQUENT + 1)
+        if rarest is not None and rarest["items"] <= FREQUENT:
+            sql = LIST_TAGGED
+            filters = filters._replace(tags=sorted(filters.tags, key=lambda tag: tag != rarest["tag"]))
+    return await store.fetch(sql, workspace.id, *filters, limit, offset)
+
+
 async def _list_hits(
     store: Store,
     workspace: Workspace,
     query: str,
-    filters: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    filters: Filters,
     limit: int,
     offset: int,
 ) -> ItemPage:
@@ -134,7 +178,7 @@ async def _list_hits(
     for start in range(offset, offset + MAX_LOOKED_AT, BATCH):
         ids: Sequence[int] = ()
         if words:
-            ids = await store.fetchval(FIND_HITS, workspace.id, words, named, filters[0], start, BATCH) or ()
+            ids = await store.fetchval(FIND_HITS, workspace.id, words, named, filters.types, start, BATCH) or ()
         for row in await store.fetch(LIST_HITS, workspace.id, *filters, ids):
             if len(items) == limit:
                 return ItemPage(items=items, next_offset=start + row["nth"] - 1)

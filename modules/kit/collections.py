@@ -158,6 +158,17 @@ class SearchHit:
     matched: MatchKind
 
 
+@dataclass(frozen=True, slots=True)
+class SimilarPair:
+    """Two documents, by their titles, of which each is the other's nearest in meaning. `similarity` is their cosine;
+    `likeness` is that on a scale on which models compare: 0 is chance, 1 the same meaning."""
+
+    first: str
+    second: str
+    similarity: float
+    likeness: float
+
+
 class StaleVersion(ToolError):
     """The document does not have the version that a change expects: somebody has changed it meanwhile."""
 
@@ -279,6 +290,11 @@ class Collections(Protocol):
         Raises:
             ToolError: the query is empty or too long, or the embedding model failed.
         """
+        ...
+
+    async def pair_nearest(self, collection: UUID, *, least: float) -> Sequence[SimilarPair]:
+        """Pair documents of which each is the other's nearest in meaning, the most alike first, from a likeness of
+        `least` on. Of a large collection the 2,000 documents are compared that were changed last."""
         ...
 
     async def describe_model(self) -> str:

@@ -2,6 +2,7 @@
 
 from modules.kit import Icon, Module, ParameterSample
 from modules.kit.resource_changes import announce_changes
+from modules.knowledge_graph.meaning_tools import MEANING_TOOLS
 from modules.knowledge_graph.move_tools import MOVE_TOOLS
 from modules.knowledge_graph.resource_changes import CHANGES
 from modules.knowledge_graph.resources import RESOURCES
@@ -13,7 +14,7 @@ MODULE = Module(
     title="Knowledge graph",
     description="Your own long-term memory: entities, facts about them, and how they relate.",
     scopes=frozenset({READ, WRITE}),
-    tools=announce_changes((*TOOLS, *MOVE_TOOLS), CHANGES),
+    tools=announce_changes((*TOOLS, *MOVE_TOOLS, *MEANING_TOOLS), CHANGES),
     resources=RESOURCES,
     icon=Icon(
         "#7c3aed",

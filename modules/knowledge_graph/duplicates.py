@@ -1,8 +1,8 @@
-"""Entities that may be the same: evidence from their names and observations, put together to one score a pair.
+"""Entities that may be the same: evidence from their names, observations and meaning, put together to one score a pair.
 
 Each source of evidence takes about linear time in the names, also where many look alike: of names with one key each is
-paired with the first only, and a name within many others says nothing. A further source, such as nearness in
-meaning, is one more list of :class:`Evidence` for :func:`_rank`.
+paired with the first only, and a name within many others says nothing. Of meanings, only entities are paired of which
+each is the other's nearest.
 """
 
 import heapq
@@ -33,9 +33,13 @@ MIN_ONE_APART = 5
 MIN_SCORE = 0.5
 SAME_FORM = 0.95
 OTHER_TYPE_FACTOR = 0.85
+LEAST_LIKENESS = 0.65
+"""In meaning, 0 being chance; below it are colleagues and sister products. Over 34 made-up entities in Japanese and
+English, eight of nine true pairs were above it, and of false ones only those that a number tells apart."""
 
 _WORD = re.compile(r"[^\W_]+")
 _IDEOGRAPHIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MARK = re.compile(r"[0-9]+|(?<![^\W_])[^\W\d_](?![^\W_])")
 _IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 
 NAMES_AFTER = """
@@ -51,6 +55,10 @@ SELECT a.entity AS first, b.entity AS second, count(*) AS observations
 FROM shared CROSS JOIN LATERAL unnest(entities) AS a (entity) CROSS JOIN LATERAL unnest(entities) AS b (entity)
 WHERE a.entity < b.entity GROUP BY a.entity, b.entity ORDER BY count(*) DESC, a.entity, b.entity LIMIT $4
 """
+
+
+MeaningPairs = Sequence[tuple[str, str, float]]
+"""Names of two entities and their likeness in meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ async def fetch_shared(store: Store) -> list[tuple[str, str, int]]:
 
 
 def build_reports(
-    names: Sequence[EntityName], shared: Sequence[tuple[str, str, int]], limit: int
+    names: Sequence[EntityName], shared: Sequence[tuple[str, str, int]], similar: MeaningPairs, limit: int
 ) -> tuple[int, list[DuplicatePair]]:
     """Return how many pairs there are, and the `limit` most likely ones. To be run in turns."""
     types = {one.name: one.type for one in count_each(names)}
@@ -111,6 +119,7 @@ def build_reports(
         _pair_one_apart(folded),
         _pair_contained(folded),
         _pair_shared(shared),
+        _pair_similar(similar, {one.name: one.form for one in count_each(names)}),
     )
     pairs = _rank((found for source in sources for found in source), types)
     best = heapq.nsmallest(limit, count_each(pairs), key=lambda one: (-one.score, one.first, one.second))
@@ -241,3 +250,12 @@ def _pair_shared(shared: Sequence[tuple[str, str, int]]) -> Iterator[Evidence]:
     for first, second, number in shared:
         weight = 0.3 if number == 1 else min(0.8, 0.4 + 0.1 * number)
         yield Evidence(first, second, weight, f"{number} shared observation{'s' if number > 1 else ''}")
+
+
+def _pair_similar(similar: MeaningPairs, forms: Mapping[str, str]) -> Iterator[Evidence]:
+    """Pair what is near in meaning, unless numbers or single letters tell the names apart, as of Room 101 and 102."""
+    for first, second, likeness in similar:
+        if first in forms and second in forms:  # the index may not know yet that one was deleted
+            marks, others = (sorted(_MARK.findall(forms[name])) for name in (first, second))
+            if not (marks and others) or marks == others:
+                yield Evidence(first, second, likeness - 0.15, "near in meaning")

@@ -20,11 +20,18 @@ INSERT INTO modules.kg_graphs (tenant_id, user_id) VALUES ($1, $2)
 ON CONFLICT (tenant_id, user_id) DO UPDATE SET tenant_id = excluded.tenant_id
 """
 
-_SAVE: LiteralString = """
+# Which entities the index of a person who has one has to catch up with (entity_index).
+_IF_INDEXED = "EXISTS (SELECT FROM modules.kg_graphs WHERE tenant_id = $1 AND user_id = $2 AND is_indexed)"
+_WAIT_AGAIN = """
+    ON CONFLICT (tenant_id, user_id, entity) DO UPDATE SET
+        change = DEFAULT, has_lost = kg_unindexed.has_lost OR excluded.has_lost
+"""
+
+_SAVE: LiteralString = f"""
 WITH sent AS (
     SELECT * FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS s (name, type, folded, nth)
 ), known AS (
-    SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name = ANY ($3::text[])
+    SELECT name, type FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name = ANY ($3::text[])
 ), saved AS (
     INSERT INTO modules.kg_entities (tenant_id, user_id, name, type, folded)
     SELECT $1, $2, name, type, folded FROM sent ORDER BY name
@@ -37,6 +44,12 @@ WITH sent AS (
     ORDER BY nth
     ON CONFLICT (tenant_id, user_id, entity, fingerprint) DO NOTHING
     RETURNING entity
+), queued AS (
+    INSERT INTO modules.kg_unindexed (tenant_id, user_id, entity, has_lost)
+    SELECT $1, $2, name, name IN (SELECT name FROM known) AND (name, type) NOT IN (SELECT name, type FROM known)
+    FROM sent WHERE {_IF_INDEXED}
+        AND ((name, type) NOT IN (SELECT name, type FROM known) OR name IN (SELECT entity FROM added))
+    {_WAIT_AGAIN}
 ), counted AS (
     UPDATE modules.kg_graphs SET
         entities = entities + (SELECT count(*) FROM sent WHERE name NOT IN (SELECT name FROM known)),
@@ -44,7 +57,7 @@ WITH sent AS (
     WHERE tenant_id = $1 AND user_id = $2
     RETURNING entities, observations
 )
-"""
+"""  # noqa: S608 put together from constants
 _TELL_EACH: LiteralString = """
 SELECT s.name, s.type, s.name NOT IN (SELECT name FROM known) AS created,
     (SELECT count(*) FROM added a WHERE a.entity = s.name) AS added, c.entities, c.observations
@@ -63,7 +76,7 @@ KNOWN_NAMES = """
 SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name = ANY ($3::text[])
 """
 
-ADD_OBSERVATIONS = """
+ADD_OBSERVATIONS: LiteralString = f"""
 WITH missing AS (
     SELECT name FROM unnest($3::text[]) AS s (name)
     EXCEPT SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2
@@ -76,6 +89,10 @@ WITH missing AS (
     WHERE NOT EXISTS (SELECT FROM missing) ORDER BY nth
     ON CONFLICT (tenant_id, user_id, entity, fingerprint) DO NOTHING
     RETURNING entity
+), queued AS (
+    INSERT INTO modules.kg_unindexed (tenant_id, user_id, entity)
+    SELECT DISTINCT $1::uuid, $2::uuid, entity FROM added WHERE {_IF_INDEXED}
+    {_WAIT_AGAIN}
 ), counted AS (
     UPDATE modules.kg_graphs SET observations = observations + (SELECT count(*) FROM added)
     WHERE tenant_id = $1 AND user_id = $2
@@ -84,7 +101,7 @@ WITH missing AS (
 SELECT s.name, s.name IN (SELECT name FROM missing) AS missing,
     (SELECT count(*) FROM added a WHERE a.entity = s.name) AS added, c.observations
 FROM unnest($3::text[]) WITH ORDINALITY AS s (name, nth) CROSS JOIN counted c ORDER BY s.nth
-"""
+"""  # noqa: S608 the same
 
 CREATE_RELATIONS = """
 WITH sent AS (
@@ -107,14 +124,18 @@ SELECT (SELECT array_agg(name ORDER BY name) FROM missing) AS missing, (SELECT c
 FROM counted
 """
 
-DELETE_ENTITIES = """
+DELETE_ENTITIES: LiteralString = f"""
 WITH relations AS (
     DELETE FROM modules.kg_relations WHERE tenant_id = $1 AND user_id = $2
         AND (from_entity = ANY ($3::text[]) OR to_entity = ANY ($3::text[])) RETURNING 1
 ), observations AS (
     DELETE FROM modules.kg_observations WHERE tenant_id = $1 AND user_id = $2 AND entity = ANY ($3::text[]) RETURNING 1
 ), entities AS (
-    DELETE FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name = ANY ($3::text[]) RETURNING 1
+    DELETE FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name = ANY ($3::text[]) RETURNING name
+), queued AS (
+    INSERT INTO modules.kg_unindexed (tenant_id, user_id, entity, has_lost)
+    SELECT $1, $2, name, true FROM entities WHERE {_IF_INDEXED}
+    {_WAIT_AGAIN}
 ), gone AS (
     SELECT (SELECT count(*) FROM entities) AS entities, (SELECT count(*) FROM observations) AS observations,
         (SELECT count(*) FROM relations) AS relations
@@ -124,18 +145,23 @@ WITH relations AS (
     FROM gone WHERE g.tenant_id = $1 AND g.user_id = $2
 )
 SELECT entities, observations, relations FROM gone
-"""
+"""  # noqa: S608 the same
 
-DELETE_OBSERVATIONS = """
+DELETE_OBSERVATIONS: LiteralString = f"""
 WITH gone AS (
     DELETE FROM modules.kg_observations o USING unnest($3::text[], $4::bytea[]) AS s (entity, fingerprint)
-    WHERE o.tenant_id = $1 AND o.user_id = $2 AND o.entity = s.entity AND o.fingerprint = s.fingerprint RETURNING 1
+    WHERE o.tenant_id = $1 AND o.user_id = $2 AND o.entity = s.entity AND o.fingerprint = s.fingerprint
+    RETURNING o.entity
+), queued AS (
+    INSERT INTO modules.kg_unindexed (tenant_id, user_id, entity, has_lost)
+    SELECT DISTINCT $1::uuid, $2::uuid, entity, true FROM gone WHERE {_IF_INDEXED}
+    {_WAIT_AGAIN}
 ), counted AS (
     UPDATE modules.kg_graphs SET observations = observations - (SELECT count(*) FROM gone)
     WHERE tenant_id = $1 AND user_id = $2
 )
 SELECT count(*) FROM gone
-"""
+"""  # noqa: S608 the same
 
 DELETE_RELATIONS = """
 WITH gone AS (

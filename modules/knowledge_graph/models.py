@@ -5,6 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from modules.kit import MatchKind
+
 MAX_ITEMS = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -162,6 +164,35 @@ class Graph(_Output):
     entities: list[FoundEntity]
     relations: list[Relation]
     nextCursor: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None  # noqa: N815
+
+
+class MeaningMatch(_Output):
+    """An entity that was found: `similarity` is the cosine of its nearest passage to the query, `matched` what of that
+    the query has in common with it. `passage` is there where observations are omitted."""
+
+    name: str
+    entityType: str  # noqa: N815
+    similarity: float
+    matched: MatchKind
+    observations: list[str]
+    omittedObservations: Annotated[int, Field(exclude_if=lambda value: not value)] = 0  # noqa: N815
+    passage: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+
+
+class MeaningMatches(_Output):
+    """Entities that were found, the nearest first. `pending` changed entities are not indexed yet."""
+
+    message: str
+    entities: list[MeaningMatch]
+    relations: list[Relation]
+    pending: int
+
+
+class IndexReport(_Output):
+    """What has become of the index: `pending` entities still wait, where something failed."""
+
+    message: str
+    pending: int
 
 
 class Nodes(Graph):

@@ -1,4 +1,4 @@
-"""Tools that move a graph in and out, and find what may be in it twice."""
+"""Tools that move a graph in and out."""
 
 from typing import Annotated
 
@@ -6,15 +6,14 @@ from pydantic import Field
 
 from modules.kit import Context, Store, run_in_turns, tool
 from modules.knowledge_graph import graph_store, pages
-from modules.knowledge_graph.duplicates import build_reports, fetch_names, fetch_shared
+from modules.knowledge_graph.entity_index import change_graph
 from modules.knowledge_graph.json_lines import LINE_END, ParsedGraph, format_entity, format_relations, parse_graph
-from modules.knowledge_graph.models import DuplicateReport, ExportedPart, ImportReport, RefusedLine, Relation
+from modules.knowledge_graph.models import ExportedPart, ImportReport, RefusedLine, Relation
 from modules.knowledge_graph.settings import GraphSettings
 from modules.knowledge_graph.tools import CHANGE_HINTS, READ, READ_HINTS, WRITE, CursorText
 
 MAX_IMPORT_CHARS = 250_000
 MAX_REFUSED = 100
-MAX_PAIRS = 200
 PART_ENTITIES = 500
 AFTER_ALL_OBSERVATIONS = 2**63 - 1
 
@@ -54,7 +53,7 @@ async def import_graph(
     written at once. Known entities get the new type and observations; nothing is removed, and nothing added twice."""
     parsed = await run_in_turns(parse_graph, jsonl, size=len(jsonl))
     limits = await context.get_settings(GraphSettings)
-    async with context.store() as graph:
+    async with change_graph(context) as graph:
         counts = await graph_store.import_entities(graph, limits, parsed.types, parsed.folded, parsed.columns)
         relations = await _select_relations(graph, parsed)
         created = await graph_store.create_relations(graph, limits, relations) if relations else 0
@@ -71,20 +70,7 @@ async def import_graph(
     )
 
 
-@tool(hints=READ_HINTS, scopes=[READ], aliases=["kg_find_duplicates"], keywords="merge, same, 重複, 名寄せ")
-async def find_duplicates(
-    context: Context, limit: Annotated[int, Field(ge=1, le=MAX_PAIRS, description="Most pairs to return")] = 20
-) -> DuplicateReport:
-    """Suggest pairs of entities that may be the same, by their names and shared observations. Nothing is merged."""
-    async with context.store() as graph:
-        names = await fetch_names(graph)
-        shared = await fetch_shared(graph)
-    total, pairs = await run_in_turns(build_reports, names, shared, limit, size=100 * len(names))
-    message = f"{len(pairs)} of {total} pairs that may be the same; nothing was merged." if total else "No pairs found."
-    return DuplicateReport(message=message, total=total, pairs=pairs)
-
-
-MOVE_TOOLS = (export_graph, import_graph, find_duplicates)
+MOVE_TOOLS = (export_graph, import_graph)
 
 
 async def _export_entities(store: Store, start: pages.Cursor) -> tuple[str, pages.Cursor | None]:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from modules.kit import Context, Hints, tool
 from modules.knowledge_graph import graph_store, pages
+from modules.knowledge_graph.entity_index import change_graph
 from modules.knowledge_graph.models import (
     MAX_ITEMS,
     Additions,
@@ -54,10 +55,10 @@ async def create_entities(
     types = {entity.name: entity.entityType for entity in entities}
     notes = graph_store.build_columns(_collect_notes((entity.name, entity.observations) for entity in entities))
     limits = await context.get_settings(GraphSettings)
-    async with context.store() as graph:
+    async with change_graph(context) as graph:
         saved = await graph_store.save_entities(graph, limits, types, notes)
     created = sum(entity.created for entity in saved)
-    message = f"Created {_format_count(created, 'entity')}, updated {len(saved) - created}."
+    message = f"Created {format_count(created, 'entity')}, updated {len(saved) - created}."
     return SaveResult(message=message, created=created, updated=len(saved) - created, entities=saved)
 
 
@@ -68,7 +69,7 @@ async def create_relations(context: Context, relations: Relations) -> RelateResu
     limits = await context.get_settings(GraphSettings)
     async with context.store() as graph:
         created = await graph_store.create_relations(graph, limits, relations)
-    message = f"Created {_format_count(created, 'relation')}, {distinct - created} existed."
+    message = f"Created {format_count(created, 'relation')}, {distinct - created} existed."
     return RelateResult(message=message, created=created, existing=distinct - created)
 
 
@@ -84,16 +85,16 @@ async def add_observations(
         _collect_notes((addition.entityName, addition.contents) for addition in observations)
     )
     limits = await context.get_settings(GraphSettings)
-    async with context.store() as graph:
+    async with change_graph(context) as graph:
         results = await graph_store.add_observations(graph, limits, notes)
     added = sum(result.added for result in results)
-    return AddResult(message=f"Added {_format_count(added, 'observation')}.", added=added, results=results)
+    return AddResult(message=f"Added {format_count(added, 'observation')}.", added=added, results=results)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE], aliases=["kg_delete_entities"])
 async def delete_entities(context: Context, entityNames: NamedEntities) -> DeleteResult:  # noqa: N803
     """Delete entities with their observations and relations."""
-    async with context.store() as graph:
+    async with change_graph(context) as graph:
         return _build_delete_result(await graph_store.delete_entities(graph, entityNames))
 
 
@@ -108,7 +109,7 @@ async def delete_observations(
     notes = graph_store.build_columns(
         _collect_notes((deletion.entityName, deletion.observations) for deletion in deletions)
     )
-    async with context.store() as graph:
+    async with change_graph(context) as graph:
         return _build_delete_result(await graph_store.delete_observations(graph, notes))
 
 
@@ -131,7 +132,7 @@ async def read_graph(context: Context, cursor: CursorText = None, limit: Limit =
             ([], page.next_cursor) if page.next_cursor else await pages.fetch_relations_after(graph, start)
         )
     count_text = f"{len(page.entities)} of {page.total} entities" if page.total else "no entities"
-    message = f"This page has {count_text} and {_format_count(len(relations), 'relation')}."
+    message = f"This page has {count_text} and {format_count(len(relations), 'relation')}."
     return Graph(
         message=message, entities=page.entities, relations=relations, nextCursor=next_cursor and next_cursor.encode()
     )
@@ -152,7 +153,7 @@ async def search(
         relations, omitted = await pages.fetch_relations_around(graph, page.entities)
     message = f"{len(page.entities)} of {page.total} matching entities." if page.total else NOTHING_FOUND
     return Graph(
-        message=message + _format_omitted(omitted),
+        message=message + format_omitted(omitted),
         entities=page.entities,
         relations=relations,
         nextCursor=page.next_cursor and page.next_cursor.encode(),
@@ -167,12 +168,12 @@ async def get_nodes(context: Context, names: NamedEntities, cursor: CursorText =
         page = await pages.fetch_page(graph, pages.GET_NODES, start, MAX_ITEMS, names)
         relations, omitted = await pages.fetch_relations_around(graph, page.entities)
     message = (
-        f"{_format_count(len(page.entities), 'entity')}, {len(page.unknown)} unknown."
+        f"{format_count(len(page.entities), 'entity')}, {len(page.unknown)} unknown."
         if page.entities
         else NOTHING_FOUND
     )
     return Nodes(
-        message=message + _format_omitted(omitted),
+        message=message + format_omitted(omitted),
         entities=page.entities,
         relations=relations,
         nextCursor=page.next_cursor and page.next_cursor.encode(),
@@ -207,7 +208,7 @@ def _build_delete_result(counts_deleted: graph_store.DeletedCounts) -> DeleteRes
         (counts_deleted.observations, "observation"),
         (counts_deleted.relations, "relation"),
     )
-    texts = ", ".join(_format_count(number, noun) for number, noun in counts if number)
+    texts = ", ".join(format_count(number, noun) for number, noun in counts if number)
     message = f"Deleted {texts}." if texts else "There was nothing to delete."
     return DeleteResult(
         message=message,
@@ -217,11 +218,13 @@ def _build_delete_result(counts_deleted: graph_store.DeletedCounts) -> DeleteRes
     )
 
 
-def _format_count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
+    """Format a number of things, in the singular for one of them."""
     if number == 1:
         return f"1 {noun}"
     return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
 
 
-def _format_omitted(number: int) -> str:
+def format_omitted(number: int) -> str:
+    """Format how many relations a message does not show; nothing for 0."""
     return f" {number} more relations touch these entities and are not shown." if number else ""

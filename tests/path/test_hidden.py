@@ -150,7 +150,15 @@ async def test_for_a_read_only_token_writing_tools_are_not_there(product: Produc
     assert (await node.call(person.token, "lab", "look")).value == {"said": ""}
     shown = await ask(node, person, ("get_module_schema", {"module": ["lab", "knowledge_graph"]}))
     names = {tool["name"] for module in shown.value["modules"] for tool in module["tools"]}
-    reading = {"read_graph", "search", "get_nodes", "export_graph", "find_duplicates"}
+    reading = {
+        "read_graph",
+        "search",
+        "get_nodes",
+        "export_graph",
+        "search_by_meaning",
+        "index_graph",
+        "find_duplicates",
+    }
     assert names == {"look", "big", "fail", "crash", *reading}
 
 

@@ -71,7 +71,15 @@ async def test_the_union_over_roles(product: Product, gates: tuple[Gate, Gate], 
     await assign_role(product.console, ACTOR, reader.tenant.id, reader.email, "plain")
     await soon(node, reader, [*META, "lab_look"])
     await set_role(product, reader, "plain", "plain:knowledge_graph")
-    graph = ["kg_export_graph", "kg_find_duplicates", "kg_get_nodes", "kg_read_graph", "kg_search"]
+    graph = [
+        "kg_export_graph",
+        "kg_find_duplicates",
+        "kg_get_nodes",
+        "kg_index_graph",
+        "kg_read_graph",
+        "kg_search",
+        "kg_search_by_meaning",
+    ]
     await soon(node, reader, [*graph, "lab_look"])
     await set_role(product, reader, reader.email, "both:lab.look,lab.write")
     await soon(node, reader, [*META, *graph, "lab_look"])

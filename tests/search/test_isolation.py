@@ -101,6 +101,8 @@ async def tell(engine: SearchEngine, office: Office, word: str) -> list[Any]:
             document = await attempt(engine.get_document(caller, place, "k1"))
             told.append(document and document.text)
             told.append(await attempt(engine.search(caller, f"{word} new", collections=[place])) and None)
+            pairs = await attempt(engine.pair_nearest(caller, place, least=-1.0))
+            told.append(pairs if isinstance(pairs, str) else [(pair.first, pair.second) for pair in pairs])
     told.append(await attempt(engine.reembed(office.ada, places[2], SMALL_MODEL.name)))
     told.append(await attempt(engine.reembed(office.ada, places[2], TOY_MODEL.name)))
     by_all = [(caller, place) for caller in (office.cat, office.bob, office.ada) for place in places]

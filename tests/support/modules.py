@@ -4,12 +4,17 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from core.db import Database
+from gateway.change_tracker import ChangeTracker
+from gateway.mcp.request_context import RequestContext
+from gateway.module_collections import ModuleCollections
 from gateway.module_log import get_module_log
-from modules.kit import Module, ModuleLog, ModuleSettings, Store, ToolError
+from modules.kit import Collections, Module, ModuleLog, ModuleSettings, Store, ToolError
+from search.engine import SearchEngine
 
 Form = TypeVar("Form", bound=ModuleSettings)
 Wrap = Callable[[Any], Store]
@@ -33,7 +38,7 @@ class NoCollections:
 @dataclass(frozen=True, slots=True)
 class Person:
     """One user of one tenant who calls tools of one module; also the tools' context. `wrap` may change the store;
-    `settings` are those of the service."""
+    `settings` are those of the service, `engine` what it searches with."""
 
     database: Database
     module: Module
@@ -41,6 +46,7 @@ class Person:
     user_id: UUID
     wrap: Wrap = as_it_is
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    engine: SearchEngine | None = None
 
     @contextlib.asynccontextmanager
     async def _open(self) -> AsyncIterator[Store]:
@@ -50,14 +56,6 @@ class Person:
     def store(self) -> AbstractAsyncContextManager[Store]:
         return self._open()
 
-    @property
-    def collections(self) -> NoCollections:
-        return NoCollections()
-
-    @property
-    def log(self) -> ModuleLog:
-        return get_module_log(self.module.name)
-
     async def get_settings(self, form: type[Form]) -> Form:
         return form.model_validate(self.settings)
 
@@ -66,6 +64,18 @@ class Person:
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         return None
+
+    @property
+    def collections(self) -> "Collections | NoCollections":
+        if self.engine is None:
+            return NoCollections()
+        caller = SimpleNamespace(tenant_id=self.tenant_id, user_id=self.user_id)
+        request = cast("RequestContext", SimpleNamespace(caller=caller))
+        return ModuleCollections(self.engine, request, self.module.name, ChangeTracker(), read_only=False)
+
+    @property
+    def log(self) -> ModuleLog:
+        return get_module_log(self.module.name)
 
     async def call(self, tool_name: str, **params: Any) -> dict[str, Any]:
         """Validate `params`, run the tool, and give its result as JSON would."""

@@ -39,6 +39,19 @@ async def test_filters_count_together(ada: Person) -> None:
     assert await browse(ada, types=["none"]) == []
 
 
+@pytest.mark.parametrize("frequent", [0, 1, 100])
+async def test_frequent_and_rare_tags_are_found_alike(
+    ada: Person, monkeypatch: pytest.MonkeyPatch, frequent: int
+) -> None:
+    monkeypatch.setattr(browse_tools, "FREQUENT", frequent)
+    await fill(ada)
+    assert await browse(ada, tags=["osaka"]) == ["note-1", "task-1"]
+    assert await browse(ada, tags=["osaka", "move"], types=["task"]) == ["task-1"]
+    assert await browse(ada, tags=["move"], statuses=["Closed", "Open"]) == ["task-2", "task-1"]
+    assert await browse(ada, tags=["none", "move"]) == []
+    assert await browse(ada, tags=["move"], includeClosedStatuses=True, limit=1, offset=1) == ["task-1"]
+
+
 async def test_types_are_counted(office: Office) -> None:
     assert await office.ada.call("get_types") == {"types": []}
     await fill(office.ada)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import asyncpg
@@ -9,13 +10,32 @@ import pytest
 
 from core.db import Database
 from modules.kit import ToolError
-from modules.knowledge_graph import MODULE
+from modules.knowledge_graph import MODULE, entity_index
+from search.embedding.model import EmbeddingRefused, Vector
+from search.engine import SearchEngine
 from tests.modules.knowledge_graph.sending import entity, relation
 from tests.support.modules import Person, Wrap, as_it_is
 from tests.support.mutation import Mutator, unfiltered
 from tests.support.postgres import ScratchDatabase
+from tests.support.search_engine import TOY_MODEL, ToyEmbedder, ToyEmbedders
 
-TABLES = ("kg_graphs", "kg_entities", "kg_observations", "kg_relations")
+TABLES = ("kg_graphs", "kg_entities", "kg_observations", "kg_relations", "kg_unindexed")
+UNEMBEDDABLE = "unembeddable"
+
+
+class PickyEmbedder(ToyEmbedder):
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        if any(UNEMBEDDABLE in text for text in texts):
+            raise EmbeddingRefused("the service refuses this", is_transient=False)
+        return await super().embed_documents(texts)
+
+
+@pytest.fixture
+async def searchers(people: list[Person], gateway: Database) -> list[Person]:
+    """The same people, with a search engine."""
+    embedders = ToyEmbedders()
+    embedders.toys[TOY_MODEL.name] = PickyEmbedder()
+    return [dataclasses.replace(person, engine=SearchEngine(gateway, embedders)) for person in people]
 
 
 async def fill(person: Person, mark: str) -> None:
@@ -35,6 +55,7 @@ async def everything(person: Person) -> list[dict[str, Any]]:
         await person.call("get_nodes", names=names),
         await person.call("export_graph"),
         await person.call("find_duplicates"),
+        *([] if person.engine is None else [await person.call("search_by_meaning", query="shared")]),
     ]
 
 
@@ -49,6 +70,9 @@ async def the_story(person: Person) -> list[Any]:
     told.append(await person.call("import_graph", jsonl="\n".join(map(json.dumps, lines))))
     unknown = {"type": "relation", **relation("only 2", "i", "Bob")}
     told.append(await person.call("import_graph", jsonl=json.dumps(unknown)))
+    told.append(await person.call("create_entities", entities=[entity("Eve", UNEMBEDDABLE)]))
+    if person.engine is not None:
+        told.append(await person.call("search_by_meaning", query="new"))
     told.append(await person.call("delete_observations", deletions=[{"entityName": "Bob", "observations": ["shared"]}]))
     told.append(await person.call("delete_relations", relations=[relation("Eve", "r", "Bob")]))
     told.append(await person.call("delete_entities", entityNames=["Eve", "only 1", "only 2"]))
@@ -73,6 +97,17 @@ async def rows_of_others(database: ScratchDatabase, person: Person) -> list[Any]
 async def empty(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         await admin.execute("DELETE FROM modules.kg_graphs")
+        await admin.execute("DELETE FROM search.collections")
+
+
+async def let_wait(database: ScratchDatabase, person: Person) -> None:
+    """All entities of all people wait to be indexed, each for the same change; but `person` has no index."""
+    async with database.admin_connection() as admin:
+        await admin.execute("UPDATE modules.kg_graphs SET is_indexed = user_id <> $1", person.user_id)
+        await admin.execute(
+            "INSERT INTO modules.kg_unindexed (tenant_id, user_id, entity, change) OVERRIDING SYSTEM VALUE "
+            "SELECT tenant_id, user_id, name, 1 FROM modules.kg_entities"
+        )
 
 
 async def retold(database: ScratchDatabase, people: list[Person], wrap: Wrap = as_it_is) -> list[Any]:
@@ -80,21 +115,23 @@ async def retold(database: ScratchDatabase, people: list[Person], wrap: Wrap = a
     await empty(database)
     for mark, person in enumerate(people):
         await fill(person, str(mark))
+    await let_wait(database, people[1])
     before = await rows_of_others(database, people[0])
     told = await the_story(dataclasses.replace(people[0], wrap=wrap))
     assert await rows_of_others(database, people[0]) == before
     return told
 
 
-async def test_the_same_names_in_four_graphs_never_meet(people: list[Person]) -> None:
-    for mark, person in enumerate(people):
+async def test_the_same_names_in_four_graphs_never_meet(searchers: list[Person]) -> None:
+    for mark, person in enumerate(searchers):
         await fill(person, str(mark))
-    for mark, person in enumerate(people):
-        graph, shared, _, nodes, _, _ = await everything(person)
+    for mark, person in enumerate(searchers):
+        graph, shared, _, nodes, _, _, near = await everything(person)
         assert [one["name"] for one in graph["entities"]] == ["Bob", "Eve", f"only {mark}"]
         assert graph["entities"][0]["observations"] == [f"is {mark}", "shared"]
         assert graph["relations"] == [relation("Bob", str(mark), "Eve"), relation("Eve", "r", "Bob")]
         assert [one["name"] for one in shared["entities"]] == ["Bob"]
+        assert {one["name"] for one in near["entities"]} == {"Bob", "Eve", f"only {mark}"}
         assert nodes["unknown"] == [f"only {other}" for other in range(4) if other != mark]
 
 
@@ -114,32 +151,48 @@ async def test_deleting_leaves_the_others_theirs(people: list[Person], database:
     assert await rows_of_others(database, people[2]) == before
 
 
+async def list_stories(
+    database: ScratchDatabase, people: list[Person], searchers: list[Person]
+) -> list[tuple[list[Person], list[Any], Mutator]]:
+    """Two stories of the first person, without a search engine and with one: what they were told, and the statements
+    of which each takes care."""
+    stories: list[tuple[list[Person], list[Any], Mutator]] = []
+    for everybody in (people, searchers):
+        noted = Mutator()
+        stories.append((everybody, await retold(database, everybody, noted.wrap), noted))
+    plain, searching = stories[0][2].seen, stories[1][2].seen
+    del plain[entity_index.WAITING]  # nothing comes of it without an engine
+    for statement in plain:
+        del searching[statement]
+    assert (len(plain) >= 17, len(searching) >= 6) == (True, True), "a statement is missing from the stories"
+    return stories
+
+
 async def test_each_statement_without_its_filters_shows_and_changes_nothing_more(
-    people: list[Person], database: ScratchDatabase
+    people: list[Person], searchers: list[Person], database: ScratchDatabase
 ) -> None:
-    noted = Mutator()
-    expected = await retold(database, people, noted.wrap)
-    mutated = list(noted.mutants())
-    assert len(noted.seen) >= 17, "a statement is missing from the story"
-    assert len(mutated) >= 50
-    for statement, mutant in mutated:
-        assert await retold(database, people, Mutator({statement: mutant}).wrap) == expected, mutant
+    mutated = 0
+    for everybody, expected, noted in await list_stories(database, people, searchers):
+        for statement, mutant in noted.mutants():
+            mutated += 1
+            assert await retold(database, everybody, Mutator({statement: mutant}).wrap) == expected, mutant
+    assert mutated >= 60
 
 
 async def test_without_row_level_security_the_same_mutants_are_seen(
-    people: list[Person], database: ScratchDatabase
+    people: list[Person], searchers: list[Person], database: ScratchDatabase
 ) -> None:
-    """The control of the test above: the story notices a missing filter if nothing stands behind it."""
-    noted = Mutator()
-    expected = await retold(database, people, noted.wrap)
+    """The control of the test above: the stories notice a missing filter if nothing stands behind it."""
+    stories = await list_stories(database, people, searchers)
     bypassing = Database(database.admin)
     await bypassing.open()
     try:
-        unguarded = [dataclasses.replace(person, database=bypassing) for person in people]
-        assert await retold(database, unguarded) == expected
-        for statement in noted.seen:
-            if unfiltered(statement) != statement:
-                assert await noticed(database, unguarded, statement, expected), statement
+        for everybody, expected, noted in stories:
+            unguarded = [dataclasses.replace(person, database=bypassing) for person in everybody]
+            assert await retold(database, unguarded) == expected
+            for statement in noted.seen:
+                if unfiltered(statement) != statement:
+                    assert await noticed(database, unguarded, statement, expected), statement
     finally:
         await bypassing.close()
 
