@@ -61,6 +61,7 @@ class DocumentHit(BaseModel):
     matched: MatchKind
     tags: list[str]
     collection: str
+    collection_id: UUID
     url: str
     uri: str
     updated_at: datetime
@@ -127,6 +128,7 @@ class ListedDocument(BaseModel):
     title: str
     tags: list[str]
     collection: str
+    collection_id: UUID
     url: str
     version: int
     updated_at: datetime
