@@ -18,6 +18,10 @@ const SAME = new Set([
   'senders.securities.starttls',
   'senders.securities.tls',
   'jobs.toolOf',
+  'documents.sources.kinds.github',
+  'documents.sources.kinds.notion',
+  'documents.sources.kinds.confluence',
+  'documents.sources.places.confluence',
 ])
 
 function listLeaves(english: object, japanese: object, prefix = ''): Leaf[] {

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
-import { callTool } from '../../api/mcp.ts'
+import { callTool, startJob } from '../../api/mcp.ts'
 import { Problem } from '../../api/problems.ts'
+import type { SourcePlace, SyncReport } from './sources.ts'
 
 const MODULE = 'rag'
 const MAX_TOKENS = 50_000
@@ -21,6 +22,7 @@ export interface StoredDocument {
   title: string
   tags: string[]
   collection: string
+  collection_id: string
   version: number
   updated_at: string
 }
@@ -31,7 +33,16 @@ export interface DocumentHit {
   content: string | null
   file_path: string
   collection: string
+  collection_id: string
   uri: string
+}
+
+export interface StoredSource {
+  source_id: string
+  source: SourcePlace
+  /** Name of the collection that it fills. */
+  collection: string
+  last_run?: SyncReport | null
 }
 
 /** The person may not use the tools that this page is made of. */
@@ -41,8 +52,13 @@ export const isWithoutTools = (error: unknown) => error instanceof Problem && er
  * Call a tool of the documents as the person.
  * @throws {Problem} it answers no result.
  */
-async function ask<Result>(tool: string, params: Record<string, unknown>, signal: AbortSignal): Promise<Result> {
-  const call = { module: MODULE, tool_name: tool, params, max_tokens: MAX_TOKENS }
+export async function ask<Result>(
+  tool: string,
+  params: Record<string, unknown>,
+  signal: AbortSignal = new AbortController().signal,
+  module: string = MODULE,
+): Promise<Result> {
+  const call = { module, tool_name: tool, params, max_tokens: MAX_TOKENS }
   const answer = await callTool({ name: 'call', arguments: call }, signal)
   if (answer.isError) {
     const [line = ''] = answer.text.split('\n')
@@ -56,22 +72,41 @@ export const collectionsQuery = queryOptions({
   queryFn: async ({ signal }) => (await ask<{ collections: StoredCollection[] }>('list_collections', {}, signal)).collections,
 })
 
-/** The newest first. */
-export async function readDocuments(cursor: string | undefined) {
-  const params = { limit: PAGE, ...(cursor && { cursor }) }
-  const found = await ask<{ documents: StoredDocument[]; next_cursor?: string | null }>(
-    'list_docs_by_date',
-    params,
-    new AbortController().signal,
-  )
+const among = (collection: string | undefined) => collection && { collections: [collection] }
+
+/** The newest first, of all collections or of the one with this id. */
+export async function readDocuments(collection: string | undefined, cursor: string | undefined) {
+  const params = { limit: PAGE, ...among(collection), ...(cursor && { cursor }) }
+  const found = await ask<{ documents: StoredDocument[]; next_cursor?: string | null }>('list_docs_by_date', params)
   return { items: found.documents, next_cursor: found.next_cursor ?? null }
 }
 
-export const hitsQuery = (q: string) =>
+export const hitsQuery = (q: string, collection: string | undefined) =>
   queryOptions({
-    queryKey: ['documents', 'hits', q],
-    queryFn: async ({ signal }) =>
-      (await ask<{ results: DocumentHit[] }>('search_docs', { query: q, limit: MOST_HITS }, signal)).results,
+    queryKey: ['documents', 'hits', q, collection],
+    queryFn: async ({ signal }) => {
+      const params = { query: q, limit: MOST_HITS, ...among(collection) }
+      return (await ask<{ results: DocumentHit[] }>('search_docs', params, signal)).results
+    },
+  })
+
+/** The person's own. */
+export const sourcesQuery = queryOptions({
+  queryKey: ['documents', 'sources'],
+  queryFn: async ({ signal }) => (await ask<{ sources: StoredSource[] }>('list_sources', {}, signal)).sources,
+})
+
+/** Have a source's documents brought up to date; gives the id of the job. */
+export function startSync(source: string): Promise<string> {
+  const call = { module: MODULE, tool_name: 'sync_documents', params: { source_id: source } }
+  return startJob(call, new AbortController().signal)
+}
+
+/** What the tool of an ended job has answered, where that is an error: the API has no results. */
+export const jobTextQuery = (job: string) =>
+  queryOptions({
+    queryKey: ['jobs', 'text', job],
+    queryFn: async ({ signal }) => (await ask<{ text?: string | null }>('get_job', { job_id: job }, signal, 'jobs')).text ?? '',
   })
 
 export const documentQuery = (path: string, collection: string | undefined) =>
