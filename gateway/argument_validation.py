@@ -1,7 +1,7 @@
 """Check a tool's arguments against its schema, and explain a mistake so that a model can correct it at once."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, cast
 
 import orjson
@@ -28,7 +28,12 @@ _NO_OBJECT = frozenset({"dict_type", "list_type", "model_type", "model_attribute
 
 
 class InvalidToolArguments(Exception):
-    """The arguments do not fit the schema; the text names each field, what was expected and the nearest right name."""
+    """The arguments do not fit the schema; the text names each field, what was expected and the nearest right name.
+    `details` have the first mistake alone: its `field`, a short part of the `value`, and the `constraint`."""
+
+    def __init__(self, text: str, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(text)
+        self.details = details or {"field": "params", "value": None, "constraint": text}
 
 
 def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
@@ -54,7 +59,7 @@ def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
         if mended is None:
             break
         text = mended
-    raise InvalidToolArguments(_explain(tool, orjson.loads(tried), problems))
+    raise _build_error(tool, orjson.loads(tried), problems)
 
 
 def find_closest_match(name: str, candidates: Sequence[str], *, likeness: float = 0.5) -> str | None:
@@ -140,7 +145,7 @@ def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str |
     return False
 
 
-def _explain(tool: CatalogueTool, arguments: Any, problems: Sequence[Any]) -> str:
+def _build_error(tool: CatalogueTool, arguments: Any, problems: Sequence[Any]) -> InvalidToolArguments:
     secret = {(name,) for name in tool.tool.sensitive_parameters}
     # A union complains once for each member; that the value is not null helps nobody.
     problems = [problem for problem in problems if problem["type"] != "none_required"] or problems
@@ -150,7 +155,19 @@ def _explain(tool: CatalogueTool, arguments: Any, problems: Sequence[Any]) -> st
     ]
     if len(problems) > MAX_PROBLEMS:
         lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
-    return "; ".join(dict.fromkeys(lines))
+    return InvalidToolArguments("; ".join(dict.fromkeys(lines)), _build_details(arguments, problems[0], secret))
+
+
+def _build_details(arguments: Any, problem: Mapping[str, Any], secret: Set[tuple[str]]) -> Mapping[str, Any]:
+    is_missing = problem["type"] == "missing"
+    location = _remove_union_members(arguments, problem["loc"], is_missing=is_missing)
+    shows_value = not is_missing and problem["loc"][:1] not in secret
+    value = problem["input"] if shows_value else None
+    if not (value is None or isinstance(value, bool | int | float)):
+        text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode("utf-8", "replace")
+        value = text[:MAX_VALUE_LENGTH]
+    constraint = "is required" if is_missing else _lower_first_letter(problem["msg"])
+    return {"field": _format_path(location) or "params", "value": value, "constraint": constraint}
 
 
 def _explain_problem(

@@ -75,9 +75,10 @@ class ModuleCollections:
         *,
         model: str = "",
         member_writes: bool = False,
+        derived: bool = False,
     ) -> CollectionInfo:
         kind = CollectionKind(owner.value)
-        async with self._open_for_change() as engine:
+        async with self._open_for_change(derived=derived) as engine:
             found = await engine.open_collection(
                 self._caller, name, kind, role, model=model, member_writes=member_writes
             )
@@ -92,7 +93,7 @@ class ModuleCollections:
             return await engine.remove_collection(self._caller, collection)
 
     async def put(
-        self, collection: UUID, document: NewDocument, *, expected_version: int | None = None
+        self, collection: UUID, document: NewDocument, *, expected_version: int | None = None, derived: bool = False
     ) -> StoredDocument:
         draft = DocumentDraft(
             document.key,
@@ -105,7 +106,7 @@ class ModuleCollections:
             document.max_chunk_chars,
             document.parent,
         )
-        async with self._open_for_change() as engine:
+        async with self._open_for_change(derived=derived) as engine:
             stored = await engine.put_document(self._caller, collection, draft, expected_version=expected_version)
         return _build_document(stored)
 
@@ -119,8 +120,10 @@ class ModuleCollections:
             found = await engine.get_document_by_id(self._caller, document)
         return None if found is None else _build_document(found)
 
-    async def delete(self, collection: UUID, key: str, *, expected_version: int | None = None) -> bool:
-        async with self._open_for_change() as engine:
+    async def delete(
+        self, collection: UUID, key: str, *, expected_version: int | None = None, derived: bool = False
+    ) -> bool:
+        async with self._open_for_change(derived=derived) as engine:
             return await engine.delete_document(self._caller, collection, key, expected_version=expected_version)
 
     async def list_documents(
@@ -186,11 +189,14 @@ class ModuleCollections:
             CURRENT_REQUEST.reset(token)
 
     @asynccontextmanager
-    async def _open_for_change(self) -> AsyncGenerator[SearchEngine]:
-        if self._read_only:
+    async def _open_for_change(self, *, derived: bool = False) -> AsyncGenerator[SearchEngine]:
+        if self._read_only and not derived:
             raise RuntimeError("a tool that is declared read-only changes a collection")
         async with self._open_engine() as engine:
             self._changes.require_may_act()
+            if derived:
+                yield engine
+                return
             try:
                 yield engine
             except Unavailable as error:

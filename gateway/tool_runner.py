@@ -45,10 +45,15 @@ from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.streams.resource_changes import AnnounceChanges, ignore_changes
 from gateway.tool_context import QuestionsOpen, TaskExecution, ToolContext
-from gateway.tool_error_text import build_error_object, format_error, format_internal_error
+from gateway.tool_error_text import (
+    build_documented_object,
+    build_error_object,
+    format_error,
+    format_internal_error,
+)
 from gateway.tool_run import ToolRun, ToolRunObserver
 from gateway.vendor_connections import VendorConnections
-from modules.kit import ClientCannotAnswer, ToolError
+from modules.kit import ClientCannotAnswer, ErrorKind, ToolError
 from modules.kit.text_cleaning import clean_text
 from search.engine import SearchEngine
 
@@ -255,7 +260,13 @@ class ToolRunner:
             await self.refuse(request, caller_tool.tool, arguments, CallOutcome.DENIED, "scope")
             raise error
         await self.refuse(request, caller_tool.tool, arguments, CallOutcome.ERROR, "arguments")
-        return ToolOutcome(error=str(error), has_invalid_arguments=True)
+        errors = caller_tool.tool.owner.errors
+        if errors is None or not isinstance(error, InvalidToolArguments):
+            return ToolOutcome(error=str(error), has_invalid_arguments=True)
+        kind = errors.invalid_arguments
+        return ToolOutcome(
+            error=kind.message, error_object=build_documented_object(kind, error.details), has_invalid_arguments=True
+        )
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
         """Charge the caller for the `count` tool names of a request, and audit those that do not exist for them.
@@ -307,17 +318,36 @@ class ToolRunner:
         """Build the outcome of a tool that has raised `error`."""
         if isinstance(error, NotConnected):
             return build_failed_outcome(error, changes)
+        errors = tool.owner.errors
+        if errors is not None and not isinstance(error, ToolError):
+            return self._build_documented_failure(request, tool, changes, error, errors.failure)
         if isinstance(error, ToolError | MCPistError):
             text = clean_text(f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
             missing = error.capabilities if isinstance(error, ClientCannotAnswer) else None
             return ToolOutcome(
                 error=text, error_object=build_error_object(error, text), missing_capabilities=missing or None
             )
+        return ToolOutcome(error=self._describe_failure(request, tool, changes, error))
+
+    def _build_documented_failure(
+        self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker, error: Exception, kind: ErrorKind
+    ) -> ToolOutcome:
+        """Build the outcome of a failure that is none of the tool's own errors, as the module's document has it."""
+        text = self._describe_failure(request, tool, changes, error)
+        details = {"message": text, "reference": request.request_id}
+        return ToolOutcome(error=kind.message, error_object=build_documented_object(kind, details))
+
+    def _describe_failure(
+        self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker, error: Exception
+    ) -> str:
+        """Describe what a tool did not expect, without its own text, and log it where nobody expected it."""
+        if isinstance(error, MCPistError):
+            return format_error(error, changes)
         if is_disk_full(error):
-            return ToolOutcome(error=format_error(DiskFull(), changes))
+            return format_error(DiskFull(), changes)
         fields = {"tool": tool.full_name, "request_id": request.request_id}
         log.error("a tool failed", extra={"event": "tool_failed", **fields, **describe_error(error)})
-        return ToolOutcome(error=format_internal_error(request.request_id, changes))
+        return format_internal_error(request.request_id, changes)
 
 
 def build_failed_outcome(error: ToolError, changes: ChangeTracker) -> ToolOutcome:

@@ -217,7 +217,7 @@ GRANT SELECT, DELETE, INSERT (tenant_id, name, owner, user_id, role_id, member_w
     ON modules.item_workspaces TO mcpist_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON modules.items, modules.item_tags, modules.item_relations, modules.item_aliases,
     modules.item_numbers, modules.item_statuses TO mcpist_gateway;
-GRANT SELECT, INSERT ON modules.item_states TO mcpist_gateway;
+GRANT SELECT, INSERT, DELETE ON modules.item_states TO mcpist_gateway;
 GRANT USAGE ON SCHEMA core, modules TO mcpist_search;
 GRANT SELECT ON core.role_assignments TO mcpist_search;
 GRANT SELECT (tenant_id, id) ON core.users TO mcpist_search;

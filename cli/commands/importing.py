@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cli.client.mcp_tools import ToolCaller
     from cli.moving_in.graph_lines import GraphReport, RefusedEntry
+    from cli.moving_in.item_file import ItemReport
     from cli.moving_in.markdown_import import MarkdownImport
     from cli.progress import Report
 
@@ -86,6 +87,34 @@ def markdown(
     _end(stopped, as_json, has_refused=found.has_refused)
 
 
+@app.command("items", epilog="Example: mcpist import items ~/items.jsonl --workspace plans --dry-run")
+def items(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON Lines, an item or statuses each.")],
+    workspace: Annotated[
+        str | None, typer.Option("--workspace", metavar="NAME", help="Where to; default your own workspace.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Change items that have a line's key, instead of refusing the line.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    user: UserOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create items with the keys, relations, tags and statuses that a file has.
+
+    Exit code 1 means that a line was refused. Run again with --replace, it changes what it created.
+    """
+    from cli.moving_in.item_file import ItemFileImport
+
+    found = ItemFileImport(file, workspace, replaces=replace)
+    report = found.report
+    stopped = _run_import(found.run, lambda: report.lines > 0, dry_run=dry_run, user=user, tenant=tenant)
+    document = {"dry_run": dry_run, "stopped": _explain(stopped), "lines": report.lines, **report.to_document()}
+    print_result(as_json, document, lambda: _print_items(report, dry_run))
+    _end(stopped, as_json, has_refused=report.counts["refused_count"] > 0)
+
+
 def _run_import(
     work: "Work", has_written: "Callable[[], bool]", *, dry_run: bool, user: str | None, tenant: str | None
 ) -> MCPistError | None:
@@ -134,6 +163,18 @@ def _print_graph(report: "GraphReport", dry_run: bool) -> None:
             f"Knowledge graph: {counts['entities_created']} entities created, {counts['entities_updated']} updated; "
             f"{counts['observations_added']} observations added; {counts['relations_created']} relations created, "
             f"{counts['relations_existing']} existed; {counts['refused_count']} refused."
+        )
+    _print_refused("Refused", report.refused, counts["refused_count"])
+
+
+def _print_items(report: "ItemReport", dry_run: bool) -> None:
+    counts = report.counts
+    if dry_run:
+        print_line(f"Would send {report.lines} lines of items.")
+    else:
+        print_line(
+            f"Items: {counts['created']} created, {counts['updated']} changed, {counts['relations']} relations; "
+            f"{counts['refused_count']} refused."
         )
     _print_refused("Refused", report.refused, counts["refused_count"])
 

@@ -32,12 +32,14 @@ def assign_plain_names(modules: Iterable[Sequence[CatalogueTool]]) -> Mapping[st
 
 
 def _name_tools(tools: Sequence[CatalogueTool]) -> Iterable[tuple[str, CatalogueTool]]:
-    """Name the tools of a module: each by its first alias, which is its name in documents of other products, else by
-    the names of module and tool. What is another's name, too long, or of other characters ends with a digest."""
+    """Name the tools of a module: each by its first alias, which is its name in documents of other products, or by its
+    own name where the module's document has it, else by the names of module and tool. What is another's name, too long,
+    or of other characters ends with a digest."""
     full_names = {f"{tool.module}_{tool.name}" for tool in tools}
     for tool in tools:
         full_name = f"{tool.module}_{tool.name}"
-        wanted = (*(alias for alias in tool.tool.aliases[:1] if alias not in full_names - {full_name}), full_name)
+        own = (tool.name,) if tool.owner.has_plain_names else tool.tool.aliases[:1]
+        wanted = (*(name for name in own if name not in full_names - {full_name}), full_name)
         name = next((name for name in wanted if _is_accepted(name)), None)
         yield name or _add_digest(_REFUSED.sub("_", full_name), tool.full_name), tool
 

@@ -35,7 +35,7 @@ DEFAULT_STATUSES = (
 )
 
 _COLUMNS: LiteralString = """w.tenant_id, pg_postmaster_start_time() AS server_start, w.id, w.number, w.name,
-    w.owner, coalesce(r.name, '') AS role, w.generation, w.items,
+    w.owner, coalesce(r.name, '') AS role, w.generation, w.items, w.member_writes,
     w.owner = 'user' OR w.member_writes OR EXISTS (SELECT FROM core.users u
         WHERE u.tenant_id = $1 AND u.id = $2 AND u.system_role = 'admin') AS can_write"""
 _FROM: LiteralString = """modules.item_workspaces w
@@ -94,6 +94,7 @@ class Workspace:
     role: str
     generation: int
     items: int
+    member_writes: bool
     can_write: bool
 
     @property
@@ -249,5 +250,6 @@ def _read_workspace(row: Any) -> Workspace:
         row["role"],
         row["generation"],
         row["items"],
+        row["member_writes"],
         row["can_write"],
     )

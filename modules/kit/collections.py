@@ -157,6 +157,9 @@ class Collections(Protocol):
 
     Each method is a transaction of its own. Every method raises ToolError where the database cannot search by meaning
     (PostgreSQL without pgvector), and where a limit is broken.
+
+    `derived`: what is stored is an index of rows of the module's own, which can be made again from those. It is no
+    change of the caller's: a tool that only reads may bring its index up to date.
     """
 
     async def list(self) -> Sequence[CollectionInfo]:
@@ -177,6 +180,7 @@ class Collections(Protocol):
         *,
         model: str = "",
         member_writes: bool = False,
+        derived: bool = False,
     ) -> CollectionInfo:
         """Return a collection, which is created where there is none, with the embedding `model` of this name, or the
         deployment's. Only administrators create shared ones, and write to them unless `member_writes`.
@@ -204,7 +208,7 @@ class Collections(Protocol):
         ...
 
     async def put(
-        self, collection: UUID, document: NewDocument, *, expected_version: int | None = None
+        self, collection: UUID, document: NewDocument, *, expected_version: int | None = None, derived: bool = False
     ) -> StoredDocument:
         """Store a document in place of the one with this key. `expected_version` 0 means that there is none yet, None
         that any will do.
@@ -223,7 +227,9 @@ class Collections(Protocol):
         """Return a document of any of the module's collections with its text, or None."""
         ...
 
-    async def delete(self, collection: UUID, key: str, *, expected_version: int | None = None) -> bool:
+    async def delete(
+        self, collection: UUID, key: str, *, expected_version: int | None = None, derived: bool = False
+    ) -> bool:
         """Delete a document; tell whether there was one.
 
         Raises:

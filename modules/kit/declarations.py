@@ -98,6 +98,7 @@ class Module:
     `lifespan` is entered before the gateway serves and left when it has stopped serving, such as to open and close a
     cache of the module's own; it has no caller and no credential. `icon` is what clients show beside what it offers.
     `untrusted`: its results hold texts of others and are marked so, as those of every module with a vendor.
+    `has_plain_names`: in the plain view its tools have their own names alone, as their document has them.
     `errors` are the kinds of what the gateway refuses, for a module whose tools raise :class:`DocumentedError`.
     """
 
@@ -115,6 +116,7 @@ class Module:
     icon: Icon | None = None
     untrusted: bool = False
     errors: ErrorForm | None = None
+    has_plain_names: bool = False
 
     def __post_init__(self) -> None:
         if self.settings is not None and self.vendor is not None:

@@ -27,7 +27,7 @@ CROSS JOIN LATERAL (SELECT {_TEXT.format(count=6)} AS title, {_TEXT.format(count
     {_TEXT.format(count=100)} AS content) t
 CROSS JOIN LATERAL (SELECT array_agg(DISTINCT 'tag' || floor(exp(random() * ln(200)))::int) AS tags
     FROM generate_series(1, 3) g WHERE s.n + g > 0) g
-"""  # noqa: S608 names of ours
+"""
 TAGS = """
 INSERT INTO modules.item_tags (tenant_id, workspace_id, tag, item_id)
 SELECT tenant_id, workspace_id, unnest(tags), id FROM modules.items WHERE tenant_id = $1 AND workspace_id = $2
@@ -53,9 +53,7 @@ UPDATE modules.item_workspaces SET items = (SELECT count(*) FROM modules.items W
 """
 
 
-async def fill_workspace(
-    admin: Any, tenant: UUID, workspace: UUID, number: int, user: UUID, items: int = ITEMS
-) -> int:
+async def fill_workspace(admin: Any, tenant: UUID, workspace: UUID, number: int, user: UUID, items: int = ITEMS) -> int:
     """Fill an empty workspace of this number as its owner would have; return the id of the first item."""
     first = await admin.fetchval("SELECT coalesce(max(id), 0) + 1 FROM modules.items")
     await admin.execute("SET synchronous_commit = off")

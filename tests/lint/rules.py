@@ -202,8 +202,18 @@ def _find_nameless_log_lines(tree: ast.Module) -> Hits:
             and node.func.attr in LOG_METHODS
             and LOGGER.match(_name(node.func.value))
             and not any(_names_event(keyword) for keyword in node.keywords)
+            and not _is_named_by_position(node)
         ):
             yield node, 'a log line needs a stable name: extra={"event": "snake_case"}'
+
+
+def _is_named_by_position(node: ast.Call) -> bool:
+    """Check for a line of a module's own log (modules.kit.ModuleLog), whose first argument is the event."""
+    if not (isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Attribute) and node.args):
+        return False
+    first = node.args[0]
+    is_event = isinstance(first, ast.Constant) and EVENT.match(str(first.value)) is not None
+    return is_event and _name(node.func.value.value) == "context"
 
 
 def _names_event(keyword: ast.keyword) -> bool:

@@ -1,14 +1,15 @@
 """Call a module's tools as a person would, without the gateway: straight on a database."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
 from core.db import Database
-from modules.kit import Module, ModuleSettings, Store
+from gateway.module_log import get_module_log
+from modules.kit import Module, ModuleLog, ModuleSettings, Store, ToolError
 
 Form = TypeVar("Form", bound=ModuleSettings)
 Wrap = Callable[[Any], Store]
@@ -17,6 +18,16 @@ Wrap = Callable[[Any], Store]
 def as_it_is(work: Any) -> Store:
     """The store that a tool is given in the product."""
     return work
+
+
+class NoCollections:
+    """The collections of a database that cannot search by meaning."""
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[None]]:
+        async def refuse(*_: Any, **__: Any) -> None:
+            raise ToolError("nothing is searched by meaning here", code="unavailable")
+
+        return refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,14 @@ class Person:
 
     def store(self) -> AbstractAsyncContextManager[Store]:
         return self._open()
+
+    @property
+    def collections(self) -> NoCollections:
+        return NoCollections()
+
+    @property
+    def log(self) -> ModuleLog:
+        return get_module_log(self.module.name)
 
     async def get_settings(self, form: type[Form]) -> Form:
         return form.model_validate(self.settings)
