@@ -60,7 +60,9 @@ async def app(
         product, gateway = running.product, running.identity.gateway
         for tenant in (running.admin.tenant, running.other_admin.tenant):
             values: dict[str, Any] = {"base_url": github.url, **hosts}
-            await set_settings(product.console, ACTOR, tenant.id, "github", lambda before, new=values: before | new)
+            await set_settings(
+                product.console, ACTOR, tenant.id, "github", lambda before, new=values: {**before, **new}
+            )
         parts = gateway.job_handlers, gateway.verify_mandate, Metrics()
         async with run_job_worker(Settings(home=product.deployment.home), product.deployment, *parts):
             yield running

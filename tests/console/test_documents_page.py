@@ -188,7 +188,7 @@ async def test_a_document_is_deleted_as_it_was_seen(app: ConsoleApp) -> None:
     await _ask(app, person, "index_doc", file_path="a.md", text="# Alpha\n\nChanged meanwhile.")
     await confirm_by_typing(page, "a.md", "Delete the document")
     question = page.get_by_role("alertdialog")
-    await expect(question.get_by_role("alert")).to_contain_text("somebody has changed this document meanwhile")
+    await expect(question.get_by_role("alert")).to_contain_text("Somebody else has changed this meanwhile.")
     await app.look(page, "documents-delete")
     await question.get_by_role("button", name="Cancel").click()
     await expect(panel).to_contain_text("Changed meanwhile.")

@@ -21,6 +21,7 @@ const SAME = new Set([
   'documents.sources.kinds.github',
   'documents.sources.kinds.notion',
   'documents.sources.kinds.confluence',
+  'documents.sources.places.github',
   'documents.sources.places.confluence',
 ])
 

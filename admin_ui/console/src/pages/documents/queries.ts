@@ -7,7 +7,11 @@ const MODULE = 'rag'
 const MAX_TOKENS = 50_000
 const PAGE = 50
 const MOST_HITS = 20
-const NO_TOOL = 'no such module or tool'
+/** How errors of tools begin that have a text of ours. */
+const CODES = [
+  ['no such module or tool', 'no_tool'],
+  ['somebody has changed this document meanwhile', 'version_conflict'],
+] as const
 
 export interface StoredCollection {
   id: string
@@ -62,7 +66,8 @@ export async function ask<Result>(
   const answer = await callTool({ name: 'call', arguments: call }, signal)
   if (answer.isError) {
     const [line = ''] = answer.text.split('\n')
-    throw new Problem(422, { code: line.startsWith(NO_TOOL) ? 'no_tool' : 'tool', detail: line })
+    const [, code = 'tool'] = CODES.find(([beginning]) => line.startsWith(beginning)) ?? []
+    throw new Problem(422, { code, detail: line })
   }
   return answer.structured as Result
 }
