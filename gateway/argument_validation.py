@@ -166,7 +166,7 @@ def _build_details(arguments: Any, problem: Mapping[str, Any], secret: Set[tuple
     if not (value is None or isinstance(value, bool | int | float)):
         text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode("utf-8", "replace")
         value = text[:MAX_VALUE_LENGTH]
-    constraint = "is required" if is_missing else _lower_first_letter(problem["msg"])
+    constraint = "is required" if is_missing else _lower_first_letter(problem["msg"].removeprefix("Value error, "))
     return {"field": _format_path(location) or "params", "value": value, "constraint": constraint}
 
 

@@ -2,15 +2,15 @@
 credential. And its execution, which is stopped when the caller loses the permission."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 from uuid import UUID
 
 import msgspec
 
 from core.caller import Caller
 from core.db import Database
+from core.directory.profiles import load_time_zone
 from gateway.auth.tool_scopes import has_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
@@ -42,6 +42,7 @@ from modules.kit import (
     LogLevel,
     ModuleLog,
     ModuleSettings,
+    ReadAccess,
     Store,
     Vendor,
 )
@@ -56,8 +57,24 @@ MAX_LABEL_LENGTH = 100
 MAX_LOG_LENGTH = 4_000
 
 
-RunTool = Callable[[RequestContext, str, dict[str, Any]], Awaitable[Any]]
-"""Runs a tool by its full name for a tool that reads by it, and gives its result as plain JSON data."""
+class ToolReader(Protocol):
+    """Runs tools, by their full names, for a tool that reads by them."""
+
+    async def read(self, request: RequestContext, full_name: str, arguments: dict[str, Any]) -> Any:
+        """Run a tool; its result as plain JSON data.
+
+        Raises:
+            modules.kit.ToolError: it does not exist for the caller, or failed.
+        """
+        ...
+
+    async def check_read(self, request: RequestContext, full_name: str) -> ReadAccess:
+        """Check whether the caller could run a tool.
+
+        Raises:
+            modules.kit.ToolError, core.errors.Unavailable: that cannot be told now.
+        """
+        ...
 
 
 class QuestionsOpen(Exception):
@@ -78,7 +95,7 @@ class ToolContext(msgspec.Struct, eq=False):
     _changes: ChangeTracker
     _settings: ServiceSettingsReader
     _search: SearchEngine | None = None
-    _run_tool: "RunTool | None" = None
+    _reader: ToolReader | None = None
     confirmation: str = ""
     """What became of a question to the client, for the audit log: "" or ``asked``, or what its person confirmed."""
     resource_changes: dict[str, bool] | None = None
@@ -115,9 +132,14 @@ class ToolContext(msgspec.Struct, eq=False):
         return get_module_log(self._tool.module)
 
     async def read(self, tool: str, **arguments: Any) -> Any:
-        if tool not in self._tool.tool.reads or self._run_tool is None:
-            raise RuntimeError(f"{self._tool.full_name} has not declared that it reads by {tool}")
-        return await self._run_tool(self._request, tool, arguments)
+        return await self._get_reader(tool).read(self._request, tool, arguments)
+
+    async def check_read(self, tool: str) -> ReadAccess:
+        return await self._get_reader(tool).check_read(self._request, tool)
+
+    async def get_time_zone(self) -> str:
+        caller = self._request.caller
+        return await load_time_zone(self._database, caller.tenant_id, caller.user_id)
 
     async def get_settings(self, form: type[Settings]) -> Settings:
         return await self._settings.get_settings(self._tool.owner, form, self._request.caller.tenant_id)
@@ -165,6 +187,11 @@ class ToolContext(msgspec.Struct, eq=False):
     async def send_log(self, level: LogLevel, text: str) -> None:
         if self._request.send_log is not None:
             await self._request.send_log(level, self._tool.full_name, clean_text(text)[:MAX_LOG_LENGTH])
+
+    def _get_reader(self, tool: str) -> ToolReader:
+        if tool not in self._tool.tool.reads or self._reader is None:
+            raise RuntimeError(f"{self._tool.full_name} has not declared that it reads by {tool}")
+        return self._reader
 
     def _find_answers(self, *questions: ClientQuestion[Any]) -> list[Any]:
         """Find the answers to all questions.

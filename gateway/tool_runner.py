@@ -53,12 +53,14 @@ from gateway.tool_error_text import (
 )
 from gateway.tool_run import ToolRun, ToolRunObserver
 from gateway.vendor_connections import VendorConnections
-from modules.kit import ClientCannotAnswer, ErrorKind, ToolError
+from modules.kit import ClientCannotAnswer, ErrorKind, ReadAccess, ToolError
 from modules.kit.text_cleaning import clean_text
 from search.engine import SearchEngine
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
 NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and tools that you can use."
+
+CANNOT_READ = "this needs {}, which you cannot use"
 
 log = logging.getLogger(__name__)
 
@@ -173,7 +175,7 @@ class ToolRunner:
             if len(arguments) > LARGE_STEP_BYTES:
                 await wait_for_turn(len(arguments))
             context = ToolContext(
-                self._database, self._vendors, request, tool, changes, self._settings, self._search, self._read
+                self._database, self._vendors, request, tool, changes, self._settings, self._search, self
             )
             try:
                 with self._traces.span(tool.full_name):
@@ -209,20 +211,39 @@ class ToolRunner:
             )
         return outcome
 
-    async def _read(self, request: RequestContext, full_name: str, arguments: dict[str, Any]) -> Any:
-        """Run a tool for another one that reads by it.
+    async def read(self, request: RequestContext, full_name: str, arguments: dict[str, Any]) -> Any:
+        """Run a tool for another one that reads by it; its result as plain JSON data.
 
         Raises:
             ToolError: it does not exist for the caller, or failed.
         """
+        if self._find_read(request, full_name) is None:
+            raise ToolError(CANNOT_READ.format(full_name))
         module, _, name = full_name.partition(".")
-        caller_tool = self._tools.find(request.caller, module, name, None)
-        if caller_tool is None or not caller_tool.has_scope or not caller_tool.tool.read_only:
-            raise ToolError(f"this needs {full_name}, which you cannot use")
         outcome = await self.run(msgspec.structs.replace(request, deferral=None), module, name, arguments)
         if outcome.result is None:
             raise ToolError(outcome.error or f"{full_name} could not be run")
         return orjson.loads(outcome.result.__pydantic_serializer__.to_json(outcome.result, by_alias=True))
+
+    async def check_read(self, request: RequestContext, full_name: str) -> ReadAccess:
+        """Check whether the caller could run a tool for another one that reads by it; nothing is run.
+
+        Raises:
+            ToolError, core.errors.Unavailable: that cannot be told now.
+        """
+        tool = self._find_read(request, full_name)
+        if tool is None:
+            return ReadAccess(False, CANNOT_READ.format(full_name))
+        try:
+            return ReadAccess(True, account=await self._vendors.find_account(request, tool))
+        except NotConnected as error:
+            return ReadAccess(False, str(error), error.url)
+
+    def _find_read(self, request: RequestContext, full_name: str) -> CatalogueTool | None:
+        """Find a tool that another one may read by; None where it does not exist for the caller."""
+        module, _, name = full_name.partition(".")
+        found = self._tools.find(request.caller, module, name, None)
+        return found.tool if found is not None and found.has_scope and found.tool.read_only else None
 
     def _find_tool(self, caller: Caller, module: str, name: str, reader: CatalogueTool | None) -> CallerTool:
         """Find a tool that the caller may use with their credential.

@@ -76,6 +76,21 @@ class VendorConnections:
             return None
         return UUID((await self._leases.get_lease(request, tool)).credential)
 
+    async def find_account(self, request: RequestContext, tool: CatalogueTool) -> UUID | None:
+        """Find the account with which the tool would reach its vendor for this caller, as the id of its credential;
+        None where the tool has no vendor.
+
+        Raises:
+            gateway.connection_messages.NotConnected: there is none that works.
+            ToolError: it cannot be used now.
+            core.errors.Unavailable: the broker is away.
+        """
+        request.turn.release()
+        try:
+            return await self.get_credential_id(request, tool)
+        finally:
+            request.turn.resume()
+
     def build_account_hint(self, tool: CatalogueTool, error: Exception) -> str:
         """Build the hint where to change accounts after a vendor has refused one; "" for any other error."""
         return self._links.build_account_hint(tool.owner, error)

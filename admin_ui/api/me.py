@@ -8,17 +8,17 @@ from uuid import UUID
 from fastapi import Request
 from pydantic import Field, StringConstraints
 
-from admin_ui.api.admin_dependencies import ConsoleDatabase
+from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
 from core.api.app import create_router
 from core.api.authorization import has_signed_in_recently
 from core.api.dependencies import CurrentUser, CurrentUserWrite
 from core.api.principal import Principal, RecentSignInRequired
 from core.api.schemas import NO_CONTROL_CHARACTERS, Name, RequestModel, ResponseModel
 from core.api.security import get_security
-from core.db import Database
 from core.directory.profiles import MAX_TIME_ZONE_LENGTH, Language, change_profile, get_profile
 from core.directory.tenants import get_tenant
 from core.directory.users import get_user
+from core.policy_loader import load_policy_of_user
 from core.scopes import ADMIN_READ, ADMIN_WRITE, ALL_SCOPES, READ, WRITE, covers
 
 routes = create_router("me")
@@ -59,6 +59,7 @@ class CurrentUserView(ResponseModel):
         description="Kinds of operations that this credential may call: reading or writing what is the user's own, the "
         "tenant's, or the deployment's. They match `x-access` of each operation of the OpenAPI document."
     )
+    modules: list[str] = Field(description="Names of the modules of which the user may use a tool, resource or prompt.")
     recent_sign_in_until: datetime | None = Field(
         description="Time until which this credential may call operations that need a recent sign-in; null if it may "
         "not now."
@@ -85,17 +86,17 @@ class ProfileChange(RequestModel):
 
 
 @routes.get("/me")
-async def show_me(caller: CurrentUser, console: ConsoleDatabase, request: Request) -> CurrentUserView:
+async def show_me(caller: CurrentUser, dependencies: AdminDeps, request: Request) -> CurrentUserView:
     """Get the caller.
 
     Returns the user with their profile, the tenant, and the kind, scopes and rights of the credential in use.
     """
-    return await _build_view(caller, console, request)
+    return await _build_view(caller, dependencies, request)
 
 
 @routes.patch("/me")
 async def change_me(
-    body: ProfileChange, caller: CurrentUserWrite, console: ConsoleDatabase, request: Request
+    body: ProfileChange, caller: CurrentUserWrite, dependencies: AdminDeps, request: Request
 ) -> CurrentUserView:
     """Change the caller's own profile."""
     kept_by_null = ("name", "single_key_shortcuts", "guided_start")
@@ -104,14 +105,18 @@ async def change_me(
         for name in body.model_fields_set
         if (value := getattr(body, name)) is not None or name not in kept_by_null
     }
-    await change_profile(console, caller.actor, caller.tenant_id, caller.user_id, **changes)
-    return await _build_view(caller, console, request)
+    await change_profile(dependencies.console, caller.actor, caller.tenant_id, caller.user_id, **changes)
+    return await _build_view(caller, dependencies, request)
 
 
-async def _build_view(caller: Principal, console: Database, request: Request) -> CurrentUserView:
+async def _build_view(caller: Principal, dependencies: AdminDependencies, request: Request) -> CurrentUserView:
+    console = dependencies.console
     user = await get_user(console, caller.tenant_id, caller.user_id)
     profile = await get_profile(console, caller.tenant_id, caller.user_id)
     tenant = await get_tenant(console, caller.tenant_id)
+    async with console.tenant(caller.tenant_id) as work:
+        policy = await load_policy_of_user(work, caller.user_id)
+    permitted = dependencies.catalogue.list_permitted_tools(policy)
     return CurrentUserView(
         id=user.id,
         email=user.email,
@@ -125,6 +130,7 @@ async def _build_view(caller: Principal, console: Database, request: Request) ->
         tenant=CurrentTenantView.model_validate(tenant),
         scopes=sorted(caller.scopes & ALL_SCOPES),
         rights=list(_list_rights(caller)),
+        modules=sorted(name for name, tools in permitted.items() if tools),
         recent_sign_in_until=_find_recent_sign_in_end(caller, request),
         authentication_method=caller.authentication_method,
         authenticated_at=caller.authenticated_at,

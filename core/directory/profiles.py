@@ -40,6 +40,12 @@ async def get_profile(console: Database, tenant_id: UUID, user_id: UUID) -> Prof
         return _build_profile(await work.fetchrow(_GET, user_id))
 
 
+async def load_time_zone(database: Database, tenant_id: UUID, user_id: UUID) -> str:
+    """Load a user's time zone; "" where they have set none, or where there is no such user."""
+    async with database.tenant(tenant_id) as work:
+        return await work.fetchval(_GET_TIME_ZONE, user_id) or ""
+
+
 async def change_profile(
     console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, **changes: str | bool | None
 ) -> Profile:
@@ -93,6 +99,7 @@ def _build_profile(row: Row | None) -> Profile:
 
 _GET = """SELECT name, language, time_zone, single_key_shortcuts, guided_start FROM core.users
     WHERE tenant_id = $1 AND id = $2"""
+_GET_TIME_ZONE = "SELECT time_zone FROM core.users WHERE tenant_id = $1 AND id = $2"
 _LOCK = _GET + " FOR UPDATE"
 _CHANGE = """UPDATE core.users SET name = $3, language = $4, time_zone = $5, single_key_shortcuts = $6,
     guided_start = $7 WHERE tenant_id = $1 AND id = $2"""

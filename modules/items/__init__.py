@@ -1,5 +1,6 @@
 """Items of any type with relations, tags and statuses, and the current state of what one works on."""
 
+from modules.items.browse_tools import BROWSE_TOOLS
 from modules.items.bulk_tools import BULK_TOOLS
 from modules.items.errors import ERRORS
 from modules.items.graph_tools import GRAPH_TOOLS
@@ -21,6 +22,7 @@ MODULE = Module(
     tools=(
         *ITEM_TOOLS,
         *LIST_TOOLS,
+        *BROWSE_TOOLS,
         *BULK_TOOLS,
         *STATE_TOOLS,
         *GRAPH_TOOLS,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from modules.items.errors import INVALID, build_invalid, build_not_found
+from modules.items.errors import INVALID, build_invalid, build_not_found, get_constraint
 from modules.items.item_keys import ItemKey, parse_id
 from modules.items.item_rows import ItemRecord, build_replaced, find_items
 from modules.items.item_store import ItemWriter, PreparedChange, check_revision
@@ -23,7 +23,7 @@ def _keep_refused(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         problem = error.errors(include_url=False, include_context=False)[0]
         field = _format_path(problem["loc"])
         is_missing = problem["type"] == "missing"
-        constraint = "is required" if is_missing else problem["msg"]
+        constraint = "is required" if is_missing else get_constraint(problem["msg"])
         return build_invalid(field or "updates", None if is_missing else problem["input"], constraint)
 
 

@@ -31,9 +31,14 @@ def build_violated(constraint: str, message: str, field: str) -> DocumentedError
     return DocumentedError(VIOLATED, {"constraint": constraint, "message": message, "field": field})
 
 
-def build_denied(workspace: str) -> DocumentedError:
+def build_denied(workspace: str, message: str = "you may read it, and not change it") -> DocumentedError:
     """Build the error that the caller may read the workspace and not change it."""
-    return DocumentedError(DENIED, {"workspace": workspace, "message": "you may read it, and not change it"})
+    return DocumentedError(DENIED, {"workspace": workspace, "message": message})
+
+
+def get_constraint(message: str) -> str:
+    """Return what a validator says of a value, without what pydantic puts before it."""
+    return message.removeprefix("Value error, ")
 
 
 def shorten(value: Any) -> Any:

@@ -158,7 +158,7 @@ class ItemWriter:
         assert row is not None, "the workspace is locked, so it is there"
         if row["items"] > self._max_items:
             limit = f"a workspace may have {self._max_items} items"
-            raise build_violated("max_items", limit, "type")
+            raise build_violated("max_items", limit, "workspace")
         return ItemRecord(
             row["id"],
             new.type,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from modules.items.errors import get_constraint
 from modules.items.item_keys import ItemKey, parse_id, parse_key
 from modules.items.models import IdValue, ItemChanges, KeyText, RefusedItemLine, Status, TypeName
 from modules.kit import DocumentedError
@@ -14,6 +15,8 @@ from modules.kit.turns import count_work
 
 MAX_IMPORT_CHARS = 250_000
 MAX_IMPORT_LINES = 1_000
+MAX_IMPORTED_NUMBER = 1_000_000_000
+"""Numbers go on behind the greatest, so some have to be left."""
 
 
 class ItemLine(ItemChanges):
@@ -94,13 +97,16 @@ def _parse_line(parsed: ParsedItems, keys: set[ItemKey], number: int, line: str)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = str(problem["loc"][0]) if problem["loc"] else ""
-        parsed.refused.append(RefusedItemLine(line=number, field=place, reason=problem["msg"]))
+        parsed.refused.append(RefusedItemLine(line=number, field=place, reason=get_constraint(problem["msg"])))
     except (ValueError, RecursionError):
         parsed.refused.append(RefusedItemLine(line=number, field="", reason="is no JSON object"))
     else:
         type = item.type if key is None else key.type
         if type is None:
             parsed.refused.append(RefusedItemLine(line=number, field="type", reason="key or type is required"))
+        elif key is not None and key.number > MAX_IMPORTED_NUMBER:
+            reason = f"has a number above {MAX_IMPORTED_NUMBER}"
+            parsed.refused.append(RefusedItemLine(line=number, field="key", reason=reason))
         elif key in keys:
             parsed.refused.append(RefusedItemLine(line=number, field="key", reason="stands on a line before, too"))
         else:

@@ -64,6 +64,17 @@ def check_storable(text: str) -> str:
     return text
 
 
+def _check_length(most: int) -> AfterValidator:
+    """Check the length of a name again: the form in which it is compared may be longer."""
+
+    def check(line: str) -> str:
+        if len(line) > most:
+            raise ValueError(f"has more than {most} characters in the form NFC")
+        return line
+
+    return AfterValidator(check)
+
+
 class Priority(StrEnum):
     """Priority of an item."""
 
@@ -74,9 +85,15 @@ class Priority(StrEnum):
     MINIMAL = "MINIMAL"
 
 
-TypeName = Annotated[str, Field(min_length=1, max_length=MAX_TYPE_LENGTH), AfterValidator(check_line)]
-StatusName = Annotated[str, Field(min_length=1, max_length=MAX_STATUS_LENGTH), AfterValidator(check_line)]
-TagName = Annotated[str, Field(min_length=1, max_length=MAX_LABEL_LENGTH), AfterValidator(check_line)]
+TypeName = Annotated[
+    str, Field(min_length=1, max_length=MAX_TYPE_LENGTH), AfterValidator(check_line), _check_length(MAX_TYPE_LENGTH)
+]
+StatusName = Annotated[
+    str, Field(min_length=1, max_length=MAX_STATUS_LENGTH), AfterValidator(check_line), _check_length(MAX_STATUS_LENGTH)
+]
+TagName = Annotated[
+    str, Field(min_length=1, max_length=MAX_LABEL_LENGTH), AfterValidator(check_line), _check_length(MAX_LABEL_LENGTH)
+]
 Label = Annotated[str, Field(max_length=MAX_LABEL_LENGTH), AfterValidator(check_storable)]
 IdValue = Annotated[
     Annotated[int, Field(ge=1)] | Annotated[str, Field(min_length=1, max_length=MAX_TYPE_LENGTH + 12)],

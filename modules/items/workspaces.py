@@ -171,15 +171,20 @@ async def create_workspace(
     Raises:
         DocumentedError: the caller may not create it, the role does not exist for them, or there are too many.
     """
-    role_id = await _check_creation(store, name, owner, role)
-    if await store.execute(CREATE, name, owner.value, role_id, member_writes):
+    _check_form(name, owner, role)
+    known = await _find_owned(store, name, owner, role)
+    if known is not None:
+        return known
+    role_id = await _check_rights(store, name, owner, role)
+    is_new = await store.execute(CREATE, name, owner.value, role_id, member_writes) > 0
+    created = await _find_owned(store, name, owner, role)
+    assert created is not None, "whoever may create a workspace may read it"
+    if is_new:
         if await store.fetchval(COUNT_OWNED, owner.value, role_id) > MAX_WORKSPACES:
             raise build_invalid("name", name, f"there may be at most {MAX_WORKSPACES} workspaces of one owner")
-        created = await _find_created(store, name, owner, role)
         names = [status.name for status in DEFAULT_STATUSES]
         await store.execute(ADD_STATUSES, created.id, names, [status.is_closed for status in DEFAULT_STATUSES])
-        return created
-    return await _find_created(store, name, owner, role)
+    return created
 
 
 async def list_workspaces(store: Store) -> Sequence[Workspace]:
@@ -195,34 +200,38 @@ async def remove_workspace(store: Store, workspace: Workspace) -> int:
     """
     items = await store.fetchval(REMOVE, workspace.id)
     if items is None:
-        raise build_denied(workspace.full_name)
+        raise build_denied(workspace.full_name, "only administrators delete it")
     return items
 
 
-async def _check_creation(store: Store, name: str, owner: CollectionOwner, role: str) -> UUID | None:
-    """Check that the caller may create a workspace; return the id of its role."""
+def _check_form(name: str, owner: CollectionOwner, role: str) -> None:
     if "/" in name or ":" in name:
         raise build_invalid("name", name, "must have no slash and no colon")
     if (owner is CollectionOwner.ROLE) != bool(role):
         raise build_invalid("role", role, "must be given where a role owns the workspace, and only there")
+
+
+async def _check_rights(store: Store, name: str, owner: CollectionOwner, role: str) -> UUID | None:
+    """Check that the caller may create a workspace; return the id of its role."""
     if owner is CollectionOwner.USER:
         return None
     is_administrator = await store.fetchrow(IS_ADMINISTRATOR) is not None
     found = await store.fetchrow(FIND_ROLE, role) if role else None
-    if role and (found is None or not (found["is_member"])):
+    if role and (found is None or not found["is_member"]):
         raise build_invalid("role", role, "must be a role that you have")
     if not is_administrator:
-        raise build_denied(f"{_ROLE_PREFIX}{role}/{name}" if role else f"{_TENANT_PREFIX}{name}")
+        full_name = f"{_ROLE_PREFIX}{role}/{name}" if role else f"{_TENANT_PREFIX}{name}"
+        raise build_denied(full_name, "only administrators create it")
     return None if found is None else found["id"]
 
 
-async def _find_created(store: Store, name: str, owner: CollectionOwner, role: str) -> Workspace:
+async def _find_owned(store: Store, name: str, owner: CollectionOwner, role: str) -> Workspace | None:
+    """Find the workspace of a name and an owner, None where the caller may read none."""
     if owner is CollectionOwner.USER:
         row = await store.fetchrow(FIND_OWN, name)
     else:
         row = await store.fetchrow(FIND_NAMED, None, name, owner.value, role)
-    assert row is not None, "whoever may create a workspace may read it"
-    return _read_workspace(row)
+    return None if row is None else _read_workspace(row)
 
 
 def _parse_name(name: str) -> tuple[UUID | None, str, str, str]:

@@ -58,6 +58,7 @@ from modules.kit.errors import OUTCOME_UNKNOWN, ClientCannotAnswer, DocumentedEr
 from modules.kit.icons import Icon
 from modules.kit.module_log import ModuleLog
 from modules.kit.prompts import Prompt, PromptMessage, PromptMessages, build_user_prompt, prompt, quote_argument
+from modules.kit.reads import ReadAccess
 from modules.kit.resources import (
     Resource,
     ResourceContents,
@@ -126,6 +127,7 @@ __all__ = [
     "PromptMessages",
     "RateLimit",
     "RawBody",
+    "ReadAccess",
     "Resource",
     "ResourceBlock",
     "ResourceContent",

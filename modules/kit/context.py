@@ -10,6 +10,7 @@ from modules.kit.client_questions import ClientQuestion
 from modules.kit.collections import Collections
 from modules.kit.documents import DocumentStore
 from modules.kit.module_log import ModuleLog
+from modules.kit.reads import ReadAccess
 from modules.kit.settings import ModuleSettings
 from modules.kit.vendor import Vendor
 
@@ -95,6 +96,20 @@ class Context(Protocol):
             ToolError: the caller may not use it, has no account connected, or it failed.
             RuntimeError: it is not declared.
         """
+        ...
+
+    async def check_read(self, tool: str) -> ReadAccess:
+        """Check whether the caller may use a reading tool that this tool has declared (`reads`), and whether an account
+        is connected for it. Ask before you show what such a tool has read before.
+
+        Raises:
+            ToolError: it cannot be told now; another try may help.
+            RuntimeError: it is not declared.
+        """
+        ...
+
+    async def get_time_zone(self) -> str:
+        """Return the IANA time zone that the person has set in their profile; "" where they have set none."""
         ...
 
     async def get_settings(self, form: type[Settings]) -> Settings:

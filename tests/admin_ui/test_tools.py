@@ -51,6 +51,17 @@ async def test_each_person_sees_their_own_tools_of_their_own_tenant(app: AdminAp
     assert shown[1]["effect"] == "changes"
 
 
+async def test_a_person_is_told_the_modules_of_their_own_tools(app: AdminApp, acme: Tenant) -> None:
+    globex = await app.tenant("globex")
+    await furnish(app, acme, "shop.*")
+    async with app.browser(acme.user) as user, app.browser(globex.user) as other, app.browser(acme.admin) as admin:
+        assert (await user.get("/me")).json()["modules"] == ["kg", "shop"]
+        assert (await other.get("/me")).json()["modules"] == []
+        assert (await admin.get("/me")).json()["modules"] == [], "whoever administers has no tools by that"
+        await set_service(app.console, ACTOR, acme.id, "shop", enabled=False)
+        assert (await user.get("/me")).json()["modules"] == ["kg"]
+
+
 async def test_a_tool_is_shown_with_its_schemas(app: AdminApp, acme: Tenant) -> None:
     await furnish(app, acme)
     async with app.browser(acme.user) as user:

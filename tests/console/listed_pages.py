@@ -597,10 +597,14 @@ PAGES: Sequence[ListedPage] = (
 )
 WITHOUT_LIST: Mapping[str, str] = {
     "/documents": "read at /mcp by tools, not at the API; test_documents_page.py tries its states",
+    "/items": "as /documents; test_items_page.py tries its states",
+    "/activity": "as /documents; test_activity_page.py tries its states",
     "/senders": "one mail server and one webhook, each a form",
 }
 OF_NO_PAGE: Mapping[str, str] = {
     "documents/DocumentList": "as above",
+    "items/ItemsTable": "as above",
+    "items/state/StateHistory": "as above",
     "documents/SourceList": "fifty of one's own at most; test_document_sources.py tries its states",
     "documents/SourceReport": "what one run has skipped, a hundred at most",
     "start/guided/AccountStep": "a step of the guided start; the list of services is /tools",

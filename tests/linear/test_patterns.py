@@ -247,6 +247,7 @@ WITH_PATTERNS = (
     "0034_results",
     "0035_schedules",
     "0050_tenant_keys",
+    "0053_activity",
 )
 BOUNDED_COLUMNS = {
     "entry": "core.email_address: 320 characters, before any statement",
@@ -258,4 +259,5 @@ BOUNDED_COLUMNS = {
     "tool": "admin_ui.api.access_requests: a name of the catalogue, or one of at most 63 characters",
     "name": "broker.api.identity_providers and notification_senders: 40 characters",
     "provider": "broker.providers.schema.ProviderId: 40 characters",
+    "stream": "modules.activity.streams: one of a few words of ours",
 }

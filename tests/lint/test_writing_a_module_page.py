@@ -20,7 +20,7 @@ COMMANDS = [
 # What `modules.kit` itself exports, and what only these use.
 UNNAMED = {
     "bodies", "client_questions", "content", "context", "declarations", "documents", "errors", "icons", "json_size",
-    "misfits", "module_log", "prompts", "resources", "schema", "settings", "signatures", "vendor",
+    "misfits", "module_log", "prompts", "reads", "resources", "schema", "settings", "signatures", "vendor",
     "windows_zones",
 }  # fmt: skip
 SHOWN_IN_PART, GENERATED = "raindrop_api.json", "raindrop_module/manifest.json"

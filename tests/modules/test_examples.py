@@ -31,6 +31,9 @@ class Elsewhere:
 
     download = store = get = find = put = list = open = search = list_documents = describe_model = request
 
+    async def ask(self, *_args: Any) -> NoReturn:
+        raise Asked
+
     async def confirm(self, *_args: Any, **_options: Any) -> NoReturn:
         raise Asked
 
@@ -53,6 +56,8 @@ async def test_the_example_of_a_tool_is_accepted(module: Any, one: CatalogueTool
         store=elsewhere.store,
         get_settings=elsewhere.get_settings,
         confirm=elsewhere.confirm,
+        check_read=elsewhere.ask,
+        get_time_zone=elsewhere.ask,
     )
     try:
         await one.tool.run(context, **model.__dict__)

@@ -11,6 +11,7 @@ import uvloop
 
 from core.directory.tenants import Tenant
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
+from gateway.meta_tools.definitions import MAX_LISTED_MODULES
 from server.deployment import KEYS_FOLDER
 from tests.path.shop_app import ShopApp, open_shop_app
 from tests.support.postgres import DatabaseServer, ScratchDatabase
@@ -98,6 +99,13 @@ def build_lab_catalogue(lab: Lab) -> Catalogue:
 def list_lab_modules(*without: str) -> list[str]:
     """The names of the modules of every product here, in the order in which they are told."""
     return [one.name for one in build_lab_catalogue(Lab()).modules if one.name not in without]
+
+
+def list_told_modules(*without: str) -> list[str]:
+    """What is told of them at the beginning: twelve names, and how many more there are."""
+    names = list_lab_modules(*without)
+    omitted = len(names) - MAX_LISTED_MODULES
+    return [*names[:MAX_LISTED_MODULES], *([f"and {omitted} more"] if omitted > 0 else [])]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.path.conftest import People, list_lab_modules, on_shared_product
+from tests.path.conftest import People, list_lab_modules, list_told_modules, on_shared_product
 from tests.support.mcp_client import LEGACY, MODERN, NEWEST, REVISIONS
 from tests.support.product import Node
 
@@ -41,7 +41,8 @@ async def test_list_schema_call_batch(node: Node, people: People, revision: str)
     token = people.admin.token
     listed = await node.post(token, "tools/list", revision=revision)
     assert [tool["name"] for tool in listed.result["tools"]] == ["get_module_schema", "call", "batch"]
-    assert listed.result["tools"][0]["description"].endswith(f"\nModules: {', '.join(list_lab_modules())}")
+    *names, more = list_told_modules()
+    assert listed.result["tools"][0]["description"].endswith(f"\nModules: {', '.join(names)} {more}")
 
     schema = await node.tool(token, "get_module_schema", {"module": "knowledge_graph"}, revision=revision)
     (module,) = schema.value["modules"]

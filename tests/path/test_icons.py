@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 import pytest
 
 from modules.kit import Icon
-from tests.path.conftest import People, list_lab_modules, on_shared_product
+from tests.path.conftest import People, build_lab_catalogue, on_shared_product
 from tests.support.mcp_client import MODERN, NEWEST, REVISIONS
 from tests.support.product import Node
+from tests.support.toy_modules import Lab
 
 LISTS = {
     "resources/list": "resources",
@@ -37,9 +38,8 @@ async def test_lists_in_every_revision(node: Node, people: People, revision: str
     else:
         drawn = [read_icon(one["icons"]) for one in listed]
         assert {ElementTree.fromstring(one).tag for one in drawn} == {"{http://www.w3.org/2000/svg}svg"}
-        assert len(set(drawn)) == len(list_lab_modules("memo", "items")), (
-            "each module that offers something has its own"
-        )
+        offering = [one for one in build_lab_catalogue(Lab()).modules if one.resources or one.prompts]
+        assert len(set(drawn)) == len(offering), "each module that offers something has its own"
         assert max(map(len, drawn)) <= 420
     (status,) = (one for one in listed if one["name"] == "lab_status")
     said = {"audience": ["user"], "priority": 0.5}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.directory import services
-from tests.path.conftest import People, list_lab_modules, on_shared_product
+from tests.path.conftest import People, list_told_modules, on_shared_product
 from tests.support import directory
 from tests.support.eventually import within
 from tests.support.mcp_client import LEGACY, MODERN, REVISIONS, Answer
@@ -41,7 +41,7 @@ async def test_every_revision_tells_what_it_is_and_what_there_is(node: Node, peo
     for tool in ("get_module_schema", "call", "batch"):
         assert tool in text
     assert "- knowledge_graph: Your own long-term memory" in text
-    assert await named(node, people.admin, revision) == list_lab_modules()
+    assert await named(node, people.admin, revision) == list_told_modules()
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -60,11 +60,11 @@ async def test_what_is_hidden_is_in_nobody_s_instructions(
         return await named(node, people.other_reader) == ["knowledge_graph"] and await named(node, writer) == ["lab"]
 
     await within(SECOND, settled)
-    assert await named(node, people.admin, revision) == list_lab_modules()
+    assert await named(node, people.admin, revision) == list_told_modules()
     assert await named(node, people.reader, revision) == ["knowledge_graph", "lab"]
-    assert await named(node, people.other_admin, revision) == list_lab_modules("github")
+    assert await named(node, people.other_admin, revision) == list_told_modules("github")
     assert await named(node, people.other_reader, revision) == ["knowledge_graph"]
-    assert await named(node, reading, revision) == list_lab_modules()
+    assert await named(node, reading, revision) == list_told_modules()
     assert await named(node, reading_writer, revision) == ["none yet"]
     for person, hidden in ((people.reader, "github"), (people.other_admin, "github"), (people.other_reader, "lab")):
         assert hidden not in (await greeting(node, person, revision)).body.decode().lower()

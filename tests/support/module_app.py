@@ -7,8 +7,8 @@ answer = await app.call("get_issue", issue="A-1")       # .value, .failed, .text
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -55,13 +55,20 @@ class ModuleApp:
     eve: Person
     credentials: CredentialStore
     origin: str
+    scheme: CredentialScheme = BEARER
+    """How keys are sent that are stored without saying it."""
+    further_origins: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where the vendors of the modules beside are."""
 
-    async def connect(self, person: Person, secret: str, *, scheme: CredentialScheme = BEARER) -> None:
-        """Store a key of the vendor's for somebody, to be sent to the double in the way of `scheme`."""
+    async def connect(
+        self, person: Person, secret: str, *, scheme: CredentialScheme | None = None, service: str = ""
+    ) -> None:
+        """Store a key of the vendor's for somebody, to be sent to the double in the way of `scheme`; of another
+        `service` than the module's where one is named."""
         owner = await self.credentials.resolve_owner(person.tenant.id, email=person.email)
         await self.credentials.put(
-            ACTOR, person.tenant.id, self.module.name, owner, Secret(secret), "an account",
-            origins=[self.origin], scheme=scheme,
+            ACTOR, person.tenant.id, service or self.module.name, owner, Secret(secret), "an account",
+            origins=[self.further_origins.get(service, self.origin)], scheme=scheme or self.scheme,
         )  # fmt: skip
 
     async def reconnect(self, person: Person, secret: str, vendor: "KeyObserver") -> None:
@@ -114,15 +121,18 @@ async def open_module_app(
     module: Module,
     base_url: str,
     beside: Sequence[Module] = (),
+    further_urls: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> AsyncIterator[ModuleApp]:
     """Start a product whose only modules are `module` and those `beside` it, and whose service has the double's address
-    as its `base_url`. `settings` are further ones of the service."""
+    as its `base_url`. `settings` are further ones of the service; `further_urls` are the addresses of the services
+    beside it, by name."""
+    urls = {**(further_urls or {}), module.name: base_url}
     async with contextlib.AsyncExitStack() as stack:
         database = await stack.enter_async_context(server.database())
         catalogue = build_catalogue([module, *beside])
         product = await stack.enter_async_context(product_on(database, folder / "home", catalogue=catalogue))
-        hosts = (urlsplit(base_url).netloc,)
+        hosts = tuple(urlsplit(url).netloc for url in urls.values())
         node = await stack.enter_async_context(product.gateway(allowed_private_hosts=hosts))
         broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))
         keys = InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE)
@@ -130,14 +140,16 @@ async def open_module_app(
         people: list[Person] = []
         for slug, email in (("acme", "ada@acme.test"), ("globex", "eve@globex.test")):
             tenant = await product.tenant(slug)
-            values = {"base_url": base_url, **settings}
-            await set_settings(
-                product.console, ACTOR, tenant.id, module.name, lambda before, new=values: {**before, **new}
-            )
+            for name, url in urls.items():
+                values = {"base_url": url, **(settings if name == module.name else {})}
+                await set_settings(product.console, ACTOR, tenant.id, name, lambda before, new=values: {**before, **new})
             people.append(await product.person(tenant, email, allow=["*"]))
         store = CredentialStore(broker, vault, clock=get_utc_now)
         await stack.enter_async_context(run_jobs(product, node, allowed_private_hosts=hosts))
-        yield ModuleApp(module, product, node, people[0], people[1], store, get_origin(base_url))
+        origins = {name: get_origin(url) for name, url in urls.items()}
+        yield ModuleApp(
+            module, product, node, people[0], people[1], store, get_origin(base_url), further_origins=origins
+        )
 
 
 def make_app_fixtures(
@@ -147,9 +159,10 @@ def make_app_fixtures(
     adas: str = FULL_KEY,
     eves: str,
     scheme: CredentialScheme = BEARER,
+    every_scheme: CredentialScheme = BEARER,
 ) -> tuple[Any, Any]:
     """Make the fixtures `vendor` and `app` of a file of tests: a double as `serve` opens it, and the product before it.
-    `adas` and `eves` are their keys; `scheme` is the way in which ada's is sent."""
+    `adas` and `eves` are their keys; `scheme` is the way in which ada's is sent, `every_scheme` that of all others."""
 
     @pytest_asyncio.fixture(scope="module", loop_scope="module", name="vendor")
     async def open_vendor() -> AsyncIterator[VendorDouble]:
@@ -162,7 +175,8 @@ def make_app_fixtures(
     ) -> AsyncIterator[ModuleApp]:
         folder = tmp_path_factory.mktemp(module.name)
         async with open_module_app(database_server, folder, module, vendor.url) as app:
-            await app.connect(app.ada, adas, scheme=scheme)
+            app.scheme = every_scheme
+            await app.connect(app.ada, adas, scheme=every_scheme if scheme is BEARER else scheme)
             await app.connect(app.eve, eves)
             yield app
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from core.http.credential_headers import BEARER, CredentialScheme
 from gateway.catalogue import build_catalogue
 from gateway.tool_runner import ToolOutcome
 from modules.kit import Module, ToolError
@@ -11,12 +12,16 @@ from tests.support.plain_vendor import VendorCaller, vendor_callers
 
 
 async def check_module(
-    module: Module, base_url: str, secret: str, hosts: Mapping[str, str] | None = None
+    module: Module,
+    base_url: str,
+    secret: str,
+    hosts: Mapping[str, str] | None = None,
+    scheme: CredentialScheme = BEARER,
 ) -> dict[str, CheckedTool]:
     """Run the check with one credential; what came of each reading tool, by its name. `hosts` are the double's further
-    ones."""
+    ones, `scheme` is how it takes the credential."""
     async with vendor_callers() as callers:
-        caller: VendorCaller = callers(module, base_url, secret, hosts)
+        caller: VendorCaller = callers(module, base_url, secret, hosts, scheme)
 
         async def call(name: str, arguments: dict[str, Any]) -> ToolOutcome:
             try:

@@ -12,6 +12,8 @@ import orjson
 from pydantic import BaseModel
 from yarl import URL
 
+from core.http.credential_headers import BEARER, CredentialScheme, build_credential_header
+from core.secret import Secret
 from gateway.vendor_session.retry_policy import find_rate_limit
 from modules.kit import (
     Context,
@@ -45,13 +47,19 @@ class PlainVendor:
     """Implements :class:`modules.kit.Vendor` for one secret."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, base_url: str, api: VendorApi, secret: str, hosts: Mapping[str, str]
+        self,
+        session: aiohttp.ClientSession,
+        base_url: str,
+        api: VendorApi,
+        secret: str,
+        hosts: Mapping[str, str],
+        scheme: CredentialScheme = BEARER,
     ) -> None:
         self._session = session
         self._api = api
         self._base_url = base_url
         self._hosts = hosts
-        self._headers = {**api.headers, "Authorization": f"Bearer {secret}"}
+        self._headers = {**api.headers, **dict([build_credential_header(scheme, Secret(secret))])}
 
     async def get_connection(self) -> Mapping[str, str]:
         return {}
@@ -162,11 +170,18 @@ class VendorCaller:
 
 @contextlib.asynccontextmanager
 async def vendor_callers() -> AsyncIterator[Any]:
-    """``callers(module, base_url, secret, hosts)`` makes a :class:`VendorCaller`; `hosts` are those of the double."""
+    """``callers(module, base_url, secret, hosts, scheme)`` makes a :class:`VendorCaller`; `hosts` are those of the
+    double, `scheme` is how it takes the secret."""
     async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
 
-        def caller(module: Module, base_url: str, secret: str, hosts: Mapping[str, str] | None = None) -> VendorCaller:
+        def caller(
+            module: Module,
+            base_url: str,
+            secret: str,
+            hosts: Mapping[str, str] | None = None,
+            scheme: CredentialScheme = BEARER,
+        ) -> VendorCaller:
             assert module.vendor is not None
-            return VendorCaller(module, PlainVendor(session, base_url, module.vendor, secret, hosts or {}))
+            return VendorCaller(module, PlainVendor(session, base_url, module.vendor, secret, hosts or {}, scheme))
 
         yield caller

@@ -98,6 +98,10 @@ class VendorDouble:
             for operation in routes
         }
 
+    def read_secret(self, request: web.Request) -> str:
+        """The credential of a request, as a person would paste it."""
+        return request.headers.get("Authorization", "").partition(" ")[2]
+
     def authenticate(self, request: web.Request) -> Any:
         """Return who asks.
 
@@ -120,7 +124,7 @@ class VendorDouble:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer any request."""
         self.seen.append(f"{request.method} {request.raw_path}")
-        self.secrets.append(request.headers.get("Authorization", "").partition(" ")[2])
+        self.secrets.append(self.read_secret(request))
         raw = await request.read()
         self.bodies.append(raw)
         try:

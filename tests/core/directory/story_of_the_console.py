@@ -25,7 +25,9 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 async def told_of_the_console(console: Database, tenant: UUID, user: UUID, stranger: UUID) -> list[Any]:
     """Every statement with a filter runs at least once; the tenant is in the end as it was."""
     return [
-        await profiles.change_profile(console, ACTOR, tenant, user, language="ja", name="ボブ"),
+        await profiles.change_profile(console, ACTOR, tenant, user, language="ja", name="ボブ", time_zone="Asia/Tokyo"),
+        await profiles.load_time_zone(console, tenant, user),
+        await profiles.load_time_zone(console, tenant, stranger),
         await profiles.get_profile(console, tenant, user),
         await refused(profiles.get_profile(console, tenant, stranger)),
         await refused(profiles.change_profile(console, ACTOR, tenant, stranger, name="Mine")),

@@ -70,13 +70,14 @@ async def test_each_wrong_line_is_told_and_the_others_are_written(ada: Person) -
         {"key": "note-4", "title": "x", "titel": "y"},
         {"key": "note-5", "title": "x", "related": ["note-99", "note-5", "task-1"]},
         {"key": "note-5", "title": "again"},
+        {"key": "note-2000000000", "title": "x"},
         {"key": "note-6", "title": "x", "start_date": "2026-02-01", "end_date": "2026-01-01"},
         [1],
     )
-    assert (answer["created"], answer["relations"], answer["refused_count"]) == (1, 1, 13)
+    assert (answer["created"], answer["relations"], answer["refused_count"]) == (1, 1, 14)
     assert [(line, field) for line, field, _ in told(answer)] == [
         (1, ""), (2, "key"), (3, "title"), (4, "title"), (5, "type"), (6, "key"), (7, "status"), (8, "titel"),
-        (9, "related"), (9, "related"), (10, "key"), (11, "end_date"), (12, ""),
+        (9, "related"), (9, "related"), (10, "key"), (11, "key"), (12, "end_date"), (13, ""),
     ]  # fmt: skip
     assert (await ada.call("get_item_detail", type="task", id=1))["title"] == "there"
     assert (await ada.call("get_item_detail", type="note", id=5))["related"] == ["task-1"]

@@ -102,8 +102,12 @@ async def test_without_the_right_to_write_every_change_is_denied(office: Office)
     await office.ada.call("update_item", type="task", id=1, title="of an administrator", workspace=BOARD)
 
 
-async def test_only_administrators_delete_what_is_shared(office: Office) -> None:
+async def test_only_administrators_create_and_delete_what_is_shared(office: Office) -> None:
+    for owner in ({"owner": "role", "role": "Team"}, {"owner": "tenant"}):
+        assert (await refused(office.bob, "create_workspace", name="board", **owner))[0] == 1005
     await share(office.ada)
+    known = await office.bob.call("create_workspace", name="board", owner="role", role="Team")
+    assert (known["name"], known["items"]) == (BOARD, 2)
     for workspace in (BOARD, NEWS):
         assert (await refused(office.bob, "delete_workspace", workspace=workspace))[0] == 1005
         assert (await office.ada.call("delete_workspace", workspace=workspace))["items"] == 2

@@ -39,6 +39,11 @@ export function hasRight(me: SchemaCurrentUserView, right: Right | undefined): b
   return right === undefined || me.rights.includes(NEEDED[right])
 }
 
+/** Whether links lead somebody to a page: they have its right, and a tool of its module. */
+export function isLinked(me: SchemaCurrentUserView, needed: { right?: Right; module?: string } | undefined): boolean {
+  return hasRight(me, needed?.right) && (needed?.module === undefined || me.modules.includes(needed.module))
+}
+
 /** The person of this page; main.tsx has loaded it before anything is drawn. */
 export function useMe(): SchemaCurrentUserView {
   return useSuspenseQuery(meQuery).data

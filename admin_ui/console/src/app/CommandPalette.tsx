@@ -13,7 +13,7 @@ import {
   TextField,
   useFilter,
 } from 'react-aria-components'
-import { hasRight, useMe } from '../api/queries.ts'
+import { isLinked, useMe } from '../api/queries.ts'
 import { signOut } from '../api/session.ts'
 import menu from '../components/Menu.module.css'
 import overlay from '../components/Overlay.module.css'
@@ -71,7 +71,7 @@ function useCommands(onShortcuts: () => void): readonly Command[] {
   const { messages, setLanguage } = useLanguage()
   const { shell } = messages
   const [ofPages] = useState(listCommands)
-  const pages = PAGES.filter((page) => hasRight(me, page.options.staticData?.right)).map((page) => ({
+  const pages = PAGES.filter((page) => isLinked(me, page.options.staticData)).map((page) => ({
     id: page.to,
     label: shell.goTo(page.options.staticData?.title?.(messages) ?? page.to),
     run: () => void navigate({ to: page.to }),

@@ -2,7 +2,7 @@ import { Link, Outlet, useMatches, useNavigate, useRouter } from '@tanstack/reac
 import { ListChecks, Menu, Search } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Button, Dialog, DialogTrigger, Modal, ModalOverlay } from 'react-aria-components'
-import { hasRight, useMe } from '../api/queries.ts'
+import { hasRight, isLinked, useMe } from '../api/queries.ts'
 import { IconButton } from '../components/Button.tsx'
 import { OfflineBar } from '../components/States.tsx'
 import { ToastRegion } from '../components/toasts.tsx'
@@ -111,7 +111,7 @@ function Navigation({ onGo }: { onGo?: () => void }) {
   const messages = useMessages()
   const me = useMe()
   return GROUPS.map((group) => {
-    const pages = PAGES.filter(({ options }) => options.staticData?.group === group && hasRight(me, options.staticData.right))
+    const pages = PAGES.filter(({ options }) => options.staticData?.group === group && isLinked(me, options.staticData))
     if (pages.length === 0) return null
     return (
       <section key={group} className={styles.group}>
@@ -161,7 +161,7 @@ function NavigationDrawer() {
 
 function PageShortcuts() {
   const me = useMe()
-  return PAGES.filter(({ options }) => options.staticData?.key && hasRight(me, options.staticData.right)).map((page) => (
+  return PAGES.filter(({ options }) => options.staticData?.key && isLinked(me, options.staticData)).map((page) => (
     <PageShortcut key={page.to} page={page} />
   ))
 }

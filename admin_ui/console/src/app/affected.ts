@@ -6,7 +6,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   tenant: ['me', 'tools', 'tool-modules', 'service-tools'],
   users: ['me', 'roles'],
   roles: ['users', 'me', 'tools', 'tool-modules', 'access-requests'],
-  services: ['tools', 'tool-modules', 'service-tools', 'doctor'],
+  services: ['me', 'tools', 'tool-modules', 'service-tools', 'doctor'],
   tools: ['tool-modules', 'service-tools'],
   connections: ['tool-modules', 'tools', 'credentials', 'connect-sessions', 'users', 'doctor'],
   'oauth-clients': ['services', 'tool-modules', 'doctor'],

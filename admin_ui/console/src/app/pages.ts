@@ -1,8 +1,10 @@
+import { activityRoute } from '../pages/activity/route.ts'
 import { clientsRoute } from '../pages/clients/route.ts'
 import { doctorRoute } from '../pages/doctor/route.ts'
 import { documentsRoute } from '../pages/documents/route.ts'
 import { homeRoute } from '../pages/start/route.ts'
 import { identityRoute } from '../pages/identity/route.ts'
+import { itemsRoute } from '../pages/items/route.ts'
 import { jobsRoute } from '../pages/jobs/route.ts'
 import { keysRoute } from '../pages/keys/route.ts'
 import { logsRoute } from '../pages/logs/route.ts'
@@ -21,6 +23,8 @@ export const PAGES = [
   homeRoute,
   toolsRoute,
   documentsRoute,
+  itemsRoute,
+  activityRoute,
   jobsRoute,
   profileRoute,
   usersRoute,

@@ -13,6 +13,8 @@ declare module '@tanstack/react-router' {
     title?: (messages: Messages) => string
     /** What the page needs; people without it see the 403 page, and no link leads there. */
     right?: Right
+    /** The module whose tools the page is made of; no link leads there for people who may use none of them. */
+    module?: string
     /** Where the navigation has the page; without a group it is in no list. */
     group?: NavigationGroup
     icon?: LucideIcon

@@ -12,11 +12,14 @@ interface ConflictNoticeProps<Values> {
   label: (name: keyof Values & string) => string
   /** A value for people, where it is not its own text. */
   show?: (name: keyof Values & string, value: unknown) => string
+  /** Who it was, where nobody's name is known; another administrator without it. */
+  somebody?: string
 }
 
 /** Somebody else has changed what is edited here: both versions, and the choice between them. */
-export function ConflictNotice<Values>({ form, label, show = (_, value) => writeValue(value) }: ConflictNoticeProps<Values>) {
+export function ConflictNotice<Values>({ form, label, show = (_, value) => writeValue(value), ...props }: ConflictNoticeProps<Values>) {
   const { versions } = useMessages()
+  const { somebody = versions.somebody } = props
   const format = useFormat()
   const online = useOnline()
   const { conflict } = form
@@ -27,7 +30,7 @@ export function ConflictNotice<Values>({ form, label, show = (_, value) => write
       <p className={styles.title}>
         <TriangleAlert size={16} aria-hidden /> {versions.title}
       </p>
-      <p dir="auto">{versions.by(conflict.changedBy || versions.somebody, when)}</p>
+      <p dir="auto">{versions.by(conflict.changedBy || somebody, when)}</p>
       <table className={styles.table}>
         <thead>
           <tr>

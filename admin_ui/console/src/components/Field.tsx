@@ -26,8 +26,8 @@ interface FieldProps extends Omit<TextFieldProps, 'className' | 'style' | 'child
   /** What to enter and why, under the field. */
   help?: string
   placeholder?: string
-  /** More than one line. */
-  long?: boolean
+  /** More than one line: as many as this. */
+  long?: boolean | number
 }
 
 /** A text with its label, its help and its error; the form that holds it passes errors on by `name`. */
@@ -40,7 +40,7 @@ export function Field({ label, help, placeholder, long, ...props }: FieldProps) 
         {!props.isRequired && !props.isReadOnly && <span className={styles.optional}> {common.optional}</span>}
       </Label>
       {long ? (
-        <TextArea className={styles.input!} rows={4} placeholder={placeholder} onInput={judgeAgain} />
+        <TextArea className={styles.input!} rows={typeof long === 'number' ? long : 4} placeholder={placeholder} onInput={judgeAgain} />
       ) : (
         <Input className={styles.input!} placeholder={placeholder} onInput={judgeAgain} />
       )}

@@ -21,11 +21,13 @@ interface ModalFormProps {
   hasConflict?: boolean
   /** In the place of the form once it is done, as for a secret that is shown once. */
   result?: ReactNode
+  /** For long texts. */
+  wide?: boolean
 }
 
 /** A dialog that makes something. It is open as long as it is mounted. */
 export function ModalForm(props: ModalFormProps) {
-  const { title, submit, onClose, onSubmit, children, result, conflict, hasConflict = false } = props
+  const { title, submit, onClose, onSubmit, children, result, conflict, hasConflict = false, wide } = props
   const { common, problems } = useMessages()
   const online = useOnline()
   const [caught, setProblem] = useState<Problem | null>(null)
@@ -47,7 +49,7 @@ export function ModalForm(props: ModalFormProps) {
   }
   return (
     <ModalOverlay isOpen isDismissable={false} onOpenChange={onClose} className={`${styles.shade} ${styles.center}`} data-overlay>
-      <Modal className={styles.modal!}>
+      <Modal className={wide ? `${styles.modal} ${styles.wide}` : styles.modal!}>
         <Dialog className={styles.dialog!}>
           <div onKeyDown={submitByKey}>
             <Form

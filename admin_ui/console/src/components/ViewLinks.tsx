@@ -7,10 +7,12 @@ interface ViewLinksProps<View extends string> {
   /** The first one is the page without `view`. */
   views: readonly { view: View; label: string }[]
   selected: View
+  /** What of the address is the same in all of them. */
+  kept?: readonly string[]
 }
 
 /** Several lists on one page, each at an address of its own (`?view=`). */
-export function ViewLinks<View extends string>({ label, views, selected }: ViewLinksProps<View>) {
+export function ViewLinks<View extends string>({ label, views, selected, kept = [] }: ViewLinksProps<View>) {
   const list = useSelectedInSight<HTMLElement>('[aria-current=page]', selected)
   return (
     <nav ref={list} aria-label={label} className={styles.views}>
@@ -18,7 +20,7 @@ export function ViewLinks<View extends string>({ label, views, selected }: ViewL
         <Link
           key={view}
           to="."
-          search={(before) => ({ ...clear(before), ...(index > 0 && { view: view as never }) })}
+          search={(before) => ({ ...clear(before, kept), ...(index > 0 && { view: view as never }) })}
           className={styles.view}
           aria-current={view === selected ? 'page' : undefined}
           // Else the router calls the first one active as well, whatever `view` is.
@@ -32,6 +34,6 @@ export function ViewLinks<View extends string>({ label, views, selected }: ViewL
 }
 
 /** Filters and panels of one list are not those of another. */
-function clear<Search extends object>(search: Search): Search {
-  return Object.fromEntries(Object.keys(search).map((name) => [name, undefined])) as Search
+function clear<Search extends object>(search: Search, kept: readonly string[]): Search {
+  return Object.fromEntries(Object.entries(search).map(([name, value]) => [name, kept.includes(name) ? value : undefined])) as Search
 }

@@ -32,6 +32,69 @@ export function formatWallClock(time: string, timeZone: string): string {
   return shown.replace(' ', 'T')
 }
 
+/** The day on which a clock in a zone is: `2026-12-31`. */
+export function findDay(time: number | string | Date, timeZone: string): string {
+  return getDayFormat(timeZone).format(new Date(time))
+}
+
+/** What a clock in a zone shows: `09:30`; with the zone's offset where a time of the day comes twice. */
+export function formatClock(language: Language, time: number | string, timeZone: string, withOffset = false): string {
+  const options: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone }
+  if (withOffset) options.timeZoneName = 'shortOffset'
+  return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(time))
+}
+
+/** A day of the calendar, `2026-11-23`, with its day of the week: `Mon 23 Nov`. */
+export function formatDay(language: Language, day: string, length: 'short' | 'long' = 'short'): string {
+  const options: Intl.DateTimeFormatOptions =
+    length === 'short'
+      ? { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' }
+      : { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' }
+  return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(day))
+}
+
+/** A zone with how far it is from UTC at a time: `Asia/Tokyo (GMT+9)`. */
+export function formatZone(language: Language, timeZone: string, time: number): string {
+  const parts = new Intl.DateTimeFormat(LOCALES[language], { timeZone, timeZoneName: 'shortOffset' }).formatToParts(time)
+  const offset = parts.find((part) => part.type === 'timeZoneName')?.value ?? ''
+  return offset && timeZone !== 'UTC' ? `${timeZone} (${offset})` : timeZone
+}
+
+/** Whether the browser knows a time zone of this name. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en-GB', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
+const dayFormats = new Map<string, Intl.DateTimeFormat>()
+const partFormats = new Map<string, Intl.DateTimeFormat>()
+
+/** Formats are made once: one costs more than a hundred of its uses. */
+function getDayFormat(timeZone: string): Intl.DateTimeFormat {
+  const known = dayFormats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeZone })
+  dayFormats.set(timeZone, known)
+  return known
+}
+
+function getPartFormat(timeZone: string): Intl.DateTimeFormat {
+  const options: Intl.DateTimeFormatOptions = {
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+    timeZone,
+  }
+  const known = partFormats.get(timeZone) ?? new Intl.DateTimeFormat('en-GB', options)
+  partFormats.set(timeZone, known)
+  return known
+}
+
 export function getBrowserTimeZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
@@ -81,18 +144,9 @@ export function startOfDay(day: string, later = 0): Date {
   return new Date(midnight - readOffset(guess))
 }
 
-/** Milliseconds by which the person's time zone is ahead of UTC at that time. */
-export function readOffset(time: number): number {
-  const parts = new Intl.DateTimeFormat('en-GB', {
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-    timeZone: zone,
-  }).formatToParts(time)
+/** Milliseconds by which a time zone, the person's without a name, is ahead of UTC at that time. */
+export function readOffset(time: number, timeZone: string = getTimeZone()): number {
+  const parts = getPartFormat(timeZone).formatToParts(time)
   const read = (type: Intl.DateTimeFormatPartTypes) => Number(parts.find((part) => part.type === type)?.value)
   const local = Date.UTC(read('year'), read('month') - 1, read('day'), read('hour'), read('minute'), read('second'))
   return local - (time - (time % 1000))

@@ -23,6 +23,10 @@ const SAME = new Set([
   'documents.sources.kinds.confluence',
   'documents.sources.places.github',
   'documents.sources.places.confluence',
+  'activity.sources.toggl',
+  'activity.sources.google_health',
+  'activity.kilometers',
+  'activity.kilocalories',
 ])
 
 function listLeaves(english: object, japanese: object, prefix = ''): Leaf[] {

@@ -1,3 +1,4 @@
+import { activity } from './activity.ts'
 import { charts } from './charts.ts'
 import { clients } from './clients.ts'
 import { common } from './common.ts'
@@ -9,6 +10,7 @@ import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identities } from './identities.ts'
 import { identity, trials, trust } from './identity.ts'
+import { items } from './items.ts'
 import { jobs } from './jobs.ts'
 import { logs } from './logs.ts'
 import { mandates } from './mandates.ts'
@@ -33,6 +35,7 @@ import { users } from './users.ts'
 import { versions } from './versions.ts'
 
 export const messages = {
+  activity,
   charts,
   clients,
   common,
@@ -44,6 +47,7 @@ export const messages = {
   home,
   identities,
   identity,
+  items,
   jobs,
   keys,
   logs,

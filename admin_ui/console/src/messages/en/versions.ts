@@ -9,6 +9,6 @@ export const versions = {
   kept: 'as it is now',
   take: 'Take the new state',
   apply: 'Apply mine again',
-  merged: 'Another administrator had changed something else meanwhile; both changes were kept.',
+  merged: 'Somebody else had changed something else meanwhile; both changes were kept.',
   changedAt: 'Changed',
 }

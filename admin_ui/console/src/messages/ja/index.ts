@@ -1,4 +1,5 @@
 import type { Messages } from '../index.tsx'
+import { activity } from './activity.ts'
 import { charts } from './charts.ts'
 import { clients } from './clients.ts'
 import { common } from './common.ts'
@@ -10,6 +11,7 @@ import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identities } from './identities.ts'
 import { identity, trials, trust } from './identity.ts'
+import { items } from './items.ts'
 import { jobs } from './jobs.ts'
 import { logs } from './logs.ts'
 import { mandates } from './mandates.ts'
@@ -34,6 +36,7 @@ import { users } from './users.ts'
 import { versions } from './versions.ts'
 
 export const messages: Messages = {
+  activity,
   charts,
   clients,
   common,
@@ -45,6 +48,7 @@ export const messages: Messages = {
   home,
   identities,
   identity,
+  items,
   jobs,
   keys,
   logs,

@@ -10,6 +10,6 @@ export const versions: Messages['versions'] = {
   kept: '現在の値のまま',
   take: '現在の内容にする',
   apply: '自分の変更をもう一度適用',
-  merged: '別の管理者が他の項目を変更していました。両方の変更が反映されました。',
+  merged: '別の人が他の項目を変更していました。両方の変更が反映されました。',
   changedAt: '変更日時',
 }

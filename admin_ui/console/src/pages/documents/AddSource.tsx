@@ -8,7 +8,7 @@ import { showToast } from '../../components/toasts.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { CollectionField, OWN } from './CollectionField.tsx'
 import styles from './documents.module.css'
-import { ask, collectionsQuery, type StoredSource } from './queries.ts'
+import { addSource, collectionsQuery } from './queries.ts'
 import {
   buildPlace,
   describePlace,
@@ -37,7 +37,7 @@ export function AddSource({ onClose }: { onClose: () => void }) {
   const hasAgreed = warning !== '' && agreedTo === warning
   const add = async () => {
     if (shared && !hasAgreed) throw new Problem(400, { code: 'consent_missing' })
-    const made = await ask<StoredSource>('add_source', { source: place, collection, share: hasAgreed })
+    const made = await addSource(place, collection, hasAgreed)
     await queries.invalidateQueries({ queryKey: ['documents'] })
     showToast(sources.added(name))
     await navigate({ search: { view: 'sources', id: made.source_id }, replace: true })

@@ -10,7 +10,7 @@ import { ExactTime } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 import styles from './documents.module.css'
-import { ask, collectionsQuery, documentQuery } from './queries.ts'
+import { collectionsQuery, deleteDocument, documentQuery } from './queries.ts'
 import { documentsRoute } from './route.ts'
 
 const DIALOG = ['dialog'] as const
@@ -91,7 +91,7 @@ function DeleteDocument({ path, collection, name, version }: DocumentActionsProp
   const [seen] = useState(version)
   const remove = async () => {
     try {
-      await ask('delete_doc', { file_path: path, collection, expected_version: seen })
+      await deleteDocument(path, collection, seen)
     } catch (error) {
       void queries.invalidateQueries({ queryKey: ['documents', 'one'] })
       throw error

@@ -14,7 +14,7 @@ import { isUnfinished } from '../jobs/jobStates.ts'
 import { jobQuery } from '../jobs/queries.ts'
 import { AccountNotice } from './AccountNotice.tsx'
 import styles from './documents.module.css'
-import { ask, sourcesQuery, startSync, type StoredSource } from './queries.ts'
+import { removeSource, sourcesQuery, startSync, type StoredSource } from './queries.ts'
 import { documentsRoute } from './route.ts'
 import { SourceBadge } from './SourceList.tsx'
 import { describePlace } from './sources.ts'
@@ -103,7 +103,7 @@ function RemoveSource({ source }: { source: StoredSource }) {
   const { clear } = useOverlay(PANEL)
   const name = describePlace(source.source, sources.places)
   const remove = async () => {
-    const { documents } = await ask<{ documents: number }>('remove_source', { source_id: source.source_id })
+    const documents = await removeSource(source.source_id)
     clear()
     await queries.invalidateQueries({ queryKey: ['documents'] })
     showToast(sources.removed(name, documents))

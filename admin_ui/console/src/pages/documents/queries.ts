@@ -1,17 +1,14 @@
 import { queryOptions } from '@tanstack/react-query'
-import { callTool, startJob } from '../../api/mcp.ts'
+import { startJob } from '../../api/mcp.ts'
 import { Problem } from '../../api/problems.ts'
+import { askTool, ToolProblem } from '../../api/tools.ts'
 import type { SourcePlace, SyncReport } from './sources.ts'
 
 const MODULE = 'rag'
-const MAX_TOKENS = 50_000
 const PAGE = 50
 const MOST_HITS = 20
-/** How errors of tools begin that have a text of ours. */
-const CODES = [
-  ['no such module or tool', 'no_tool'],
-  ['somebody has changed this document meanwhile', 'version_conflict'],
-] as const
+/** How a tool says that the document has another version by now. */
+const CHANGED = 'somebody has changed this document meanwhile'
 
 export interface StoredCollection {
   id: string
@@ -49,32 +46,9 @@ export interface StoredSource {
   last_run?: SyncReport | null
 }
 
-/** The person may not use the tools that this page is made of. */
-export const isWithoutTools = (error: unknown) => error instanceof Problem && error.code === 'no_tool'
-
-/**
- * Call a tool of the documents as the person.
- * @throws {Problem} it answers no result.
- */
-export async function ask<Result>(
-  tool: string,
-  params: Record<string, unknown>,
-  signal: AbortSignal = new AbortController().signal,
-  module: string = MODULE,
-): Promise<Result> {
-  const call = { module, tool_name: tool, params, max_tokens: MAX_TOKENS }
-  const answer = await callTool({ name: 'call', arguments: call }, signal)
-  if (answer.isError) {
-    const [line = ''] = answer.text.split('\n')
-    const [, code = 'tool'] = CODES.find(([beginning]) => line.startsWith(beginning)) ?? []
-    throw new Problem(422, { code, detail: line })
-  }
-  return answer.structured as Result
-}
-
 export const collectionsQuery = queryOptions({
   queryKey: ['documents', 'collections'],
-  queryFn: async ({ signal }) => (await ask<{ collections: StoredCollection[] }>('list_collections', {}, signal)).collections,
+  queryFn: async ({ signal }) => (await askTool<{ collections: StoredCollection[] }>(MODULE, 'list_collections', {}, signal)).collections,
 })
 
 const among = (collection: string | undefined) => collection && { collections: [collection] }
@@ -82,7 +56,7 @@ const among = (collection: string | undefined) => collection && { collections: [
 /** The newest first, of all collections or of the one with this id. */
 export async function readDocuments(collection: string | undefined, cursor: string | undefined) {
   const params = { limit: PAGE, ...among(collection), ...(cursor && { cursor }) }
-  const found = await ask<{ documents: StoredDocument[]; next_cursor?: string | null }>('list_docs_by_date', params)
+  const found = await askTool<{ documents: StoredDocument[]; next_cursor?: string | null }>(MODULE, 'list_docs_by_date', params)
   return { items: found.documents, next_cursor: found.next_cursor ?? null }
 }
 
@@ -91,14 +65,14 @@ export const hitsQuery = (q: string, collection: string | undefined) =>
     queryKey: ['documents', 'hits', q, collection],
     queryFn: async ({ signal }) => {
       const params = { query: q, limit: MOST_HITS, ...among(collection) }
-      return (await ask<{ results: DocumentHit[] }>('search_docs', params, signal)).results
+      return (await askTool<{ results: DocumentHit[] }>(MODULE, 'search_docs', params, signal)).results
     },
   })
 
 /** The person's own. */
 export const sourcesQuery = queryOptions({
   queryKey: ['documents', 'sources'],
-  queryFn: async ({ signal }) => (await ask<{ sources: StoredSource[] }>('list_sources', {}, signal)).sources,
+  queryFn: async ({ signal }) => (await askTool<{ sources: StoredSource[] }>(MODULE, 'list_sources', {}, signal)).sources,
 })
 
 /** Have a source's documents brought up to date; gives the id of the job. */
@@ -111,12 +85,34 @@ export function startSync(source: string): Promise<string> {
 export const jobTextQuery = (job: string) =>
   queryOptions({
     queryKey: ['jobs', 'text', job],
-    queryFn: async ({ signal }) => (await ask<{ text?: string | null }>('get_job', { job_id: job }, signal, 'jobs')).text ?? '',
+    queryFn: async ({ signal }) => (await askTool<{ text?: string | null }>('jobs', 'get_job', { job_id: job }, signal)).text ?? '',
   })
 
 export const documentQuery = (path: string, collection: string | undefined) =>
   queryOptions({
     queryKey: ['documents', 'one', collection, path],
     queryFn: ({ signal }) =>
-      ask<StoredDocument & { content: string }>('get_doc', { file_path: path, ...(collection && { collection }) }, signal),
+      askTool<StoredDocument & { content: string }>(MODULE, 'get_doc', { file_path: path, ...(collection && { collection }) }, signal),
   })
+
+/**
+ * Delete a document, if it has the version still that the person has seen.
+ * @throws {Problem} it was not deleted.
+ */
+export async function deleteDocument(path: string, collection: string, version: number): Promise<void> {
+  try {
+    await askTool(MODULE, 'delete_doc', { file_path: path, collection, expected_version: version })
+  } catch (error) {
+    const isOld = error instanceof ToolProblem && error.detail.startsWith(CHANGED)
+    throw isOld ? new Problem(412, { code: 'version_conflict' }) : error
+  }
+}
+
+export function addSource(source: SourcePlace, collection: string, share: boolean): Promise<StoredSource> {
+  return askTool<StoredSource>(MODULE, 'add_source', { source, collection, share })
+}
+
+/** Remove a source; gives how many documents went with it. */
+export async function removeSource(source: string): Promise<number> {
+  return (await askTool<{ documents: number }>(MODULE, 'remove_source', { source_id: source })).documents
+}

@@ -23,7 +23,7 @@ export interface DocumentsSearch {
 export const documentsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/documents',
-  staticData: { title: (messages) => messages.documents.title, group: 'work', icon: FileText, key: 'F' },
+  staticData: { title: (messages) => messages.documents.title, module: 'rag', group: 'work', icon: FileText, key: 'F' },
   validateSearch: (query: Query): DocumentsSearch => ({
     view: readOneOf(query.view, ['sources']),
     q: readText(query.q),
