@@ -66,6 +66,7 @@ class DocumentHit(BaseModel):
     matched: MatchKind
     tags: list[str]
     collection: str
+    collection_id: UUID
     url: str
     uri: str
     updated_at: datetime
@@ -132,6 +133,7 @@ class ListedDocument(BaseModel):
     title: str
     tags: list[str]
     collection: str
+    collection_id: UUID
     url: str
     version: int
     updated_at: datetime

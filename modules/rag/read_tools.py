@@ -118,13 +118,15 @@ async def list_docs_by_date(
     ] = None,
     limit: PageSize = 50,
     cursor: Cursor = "",
+    collections: CollectionNames = [],  # noqa: B006
 ) -> DocumentList:
     """List documents by when they were changed, newest first."""
     for name, time in (("since", since), ("until", until)):
         if time is not None and time.tzinfo is None:
             raise ToolError(f"{name} needs its offset from UTC, such as 2026-11-28T09:00:00+09:00")
     chosen = DocumentFilter(since=since, until=until)
-    page = await context.collections.list_documents(None, chosen, newest_first=True, after=cursor, limit=limit)
+    found = [one.id for one in await select_collections(context, collections)] if collections else None
+    page = await context.collections.list_documents(found, chosen, newest_first=True, after=cursor, limit=limit)
     return await _build_list(context, page)
 
 
@@ -194,6 +196,7 @@ def _build_hit(hit: SearchHit, collection: str) -> DocumentHit:
         matched=hit.matched,
         tags=list(hit.tags),
         collection=collection,
+        collection_id=hit.collection,
         url=hit.url,
         uri=build_uri(hit.document),
         updated_at=hit.updated_at,
@@ -213,6 +216,7 @@ async def _build_list(context: Context, page: StoredDocumentPage) -> DocumentLis
             title=one.title or UNTITLED,
             tags=list(one.tags),
             collection=names.get(one.collection, ""),
+            collection_id=one.collection,
             url=one.url,
             version=one.version,
             updated_at=one.updated_at,

@@ -20,7 +20,7 @@ from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from broker.interface import Mandate, MandatePurpose, MandateRequest
 from core.directory.tenants import Tenant
-from core.directory.users import create_user
+from core.directory.users import change_user, create_user
 from core.secret import Secret
 from tests.console.context_pool import PooledPage, get_pool
 from tests.support.chromium import chromium
@@ -95,6 +95,10 @@ class ConsoleApp:
     async def add_admin(self, email: str) -> Person:
         """One more administrator of the first tenant, for a test that changes their profile."""
         return await _create_admin(self.product, self.admin.tenant, email)
+
+    async def make_admin(self, person: Person) -> None:
+        """Make somebody an administrator who keeps their roles."""
+        await change_user(self.product.console, ACTOR, person.tenant.id, person.id, system_role="admin")
 
     async def add_operator(self) -> Person:
         """An administrator of the operators' tenant; the same one each time."""

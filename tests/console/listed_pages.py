@@ -602,9 +602,11 @@ WITHOUT_LIST: Mapping[str, str] = {
     "/senders": "one mail server and one webhook, each a form",
 }
 OF_NO_PAGE: Mapping[str, str] = {
-    "documents/DocumentsPage": "as above",
+    "documents/DocumentList": "as above",
     "items/ItemsTable": "as above",
     "items/state/StateHistory": "as above",
+    "documents/SourceList": "fifty of one's own at most; test_document_sources.py tries its states",
+    "documents/SourceReport": "what one run has skipped, a hundred at most",
     "start/guided/AccountStep": "a step of the guided start; the list of services is /tools",
     "start/guided/ServiceStep": "a step of the guided start; the list of services is /services",
     "tools/playground/Exchange": "what one call has sent",

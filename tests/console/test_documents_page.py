@@ -2,11 +2,14 @@
 
 import asyncio
 import re
+from typing import Any
 
 import pytest
 from playwright.async_api import FilePayload, Locator, Page, Route, expect
 
-from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
+from tests.support.canary import SUITE
+from tests.support.mcp_client import Answer, Client
 from tests.support.office_files import WORD_TYPE, build_docx, build_paragraph, build_pdf
 from tests.support.product import Person
 
@@ -131,3 +134,68 @@ async def test_who_has_no_such_tools_is_told_so(app: ConsoleApp) -> None:
     await page.get_by_role("heading", name="Documents are not switched on for you").wait_for()
     await expect(page.get_by_role("button", name="Upload a document")).to_have_count(0)
     await app.look(page, "documents-none")
+
+
+async def _ask(app: ConsoleApp, person: Person, tool: str, **params: Any) -> Answer:
+    answer = await Client(app.identity.gateway.app, SUITE.hear).call(person.token, "rag", tool, params)
+    assert not answer.failed, answer.text
+    return answer
+
+
+async def test_documents_of_one_collection_are_listed_searched_and_opened(app: ConsoleApp) -> None:
+    """Also where two collections have the same name: the company's, and one's own."""
+    umbrella = app.other_admin.tenant
+    admin = await app.product.person(umbrella, "keeps@umbrella.test", allow=["rag.*"])
+    reader = await app.product.person(umbrella, "filters@umbrella.test", allow=["rag.*"])
+    await app.make_admin(admin)
+    await _ask(app, admin, "create_collection", name="documents", owner="tenant")
+    readable = (await _ask(app, admin, "list_collections")).value["collections"]
+    of_all = next(one["id"] for one in readable if one["owner"] == "tenant")
+    await _ask(app, admin, "index_doc", file_path="tea.md", text="# Company tea\n\nIt is black.", collection=of_all)
+    await _ask(app, reader, "index_doc", file_path="tea.md", text="# My tea\n\nIt is green.")
+    page = await app.open(reader, "/documents")
+    rows = page.get_by_role("main").get_by_role("listitem")
+    await expect(rows).to_have_count(2)
+    await page.get_by_role("link", name="Company tea").click()
+    panel = page.get_by_role("dialog", name="Company tea")
+    await expect(panel.get_by_role("region", name="Text")).to_contain_text("It is black.")
+    await expect(panel.get_by_role("button", name="Delete the document")).to_have_count(0)
+    await page.keyboard.press("Escape")
+    await page.get_by_role("button", name=re.compile("All collections")).click()
+    await page.get_by_role("option", name="documents (shared)").click()
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_contain_text("Company tea")
+    await app.look(page, "documents-filter")
+    await page.get_by_role("searchbox").fill("what colour is tea?")
+    hits = page.get_by_role("list", name="Passages that fit").get_by_role("listitem")
+    await expect(hits).to_have_count(1)
+    await expect(hits).to_contain_text("It is black")
+    await page.reload()
+    await expect(hits).to_have_count(1)
+    await page.get_by_role("button", name=re.compile("shared")).click()
+    await page.get_by_role("option", name="All collections").click()
+    await expect(hits).to_have_count(2)
+
+
+async def test_a_document_is_deleted_as_it_was_seen(app: ConsoleApp) -> None:
+    person = await _person(app, "deletes")
+    await _ask(app, person, "index_doc", file_path="a.md", text="# Alpha")
+    await _ask(app, person, "index_doc", file_path="b.md", text="# Beta")
+    page = await app.open(person, "/documents")
+    await page.get_by_role("link", name="Alpha").click()
+    panel = page.get_by_role("dialog", name="Alpha")
+    await panel.get_by_role("button", name="Delete the document").click()
+    await _ask(app, person, "index_doc", file_path="a.md", text="# Alpha\n\nChanged meanwhile.")
+    await confirm_by_typing(page, "a.md", "Delete the document")
+    question = page.get_by_role("alertdialog")
+    await expect(question.get_by_role("alert")).to_contain_text("Somebody else has changed this meanwhile.")
+    await app.look(page, "documents-delete")
+    await question.get_by_role("button", name="Cancel").click()
+    await expect(panel).to_contain_text("Changed meanwhile.")
+    await panel.get_by_role("button", name="Delete the document").click()
+    await confirm_by_typing(page, "a.md", "Delete the document")
+    await page.get_by_text("a.md was deleted").wait_for()
+    await expect(panel).to_have_count(0)
+    rows = page.get_by_role("main").get_by_role("listitem")
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_contain_text("Beta")

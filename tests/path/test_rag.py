@@ -153,6 +153,12 @@ async def test_shared_documents(product: Product, node: Node, people: People) ->
         written = await ask(node, person.token, "index_doc", file_path="c.md", text="x", collection="handbook")
         assert written.failed
     assert seen == {"member": ["a.md", "b.md"], "colleague": ["a.md"], "other": []}
+    of_one = (await ask(node, member.token, "list_docs_by_date", collections=["handbook"])).value["documents"]
+    by_id = await ask(node, member.token, "list_docs_by_date", collections=[of_one[0]["collection_id"]])
+    assert [one["file_path"] for one in by_id.value["documents"]] == ["a.md"] == [one["file_path"] for one in of_one]
+    for person, name in ((colleague, "offers"), (people.other_admin, of_one[0]["collection_id"])):
+        refused = await ask(node, person.token, "list_docs_by_date", collections=[name])
+        assert "you may read no collection" in refused.text
 
 
 @on_shared_product

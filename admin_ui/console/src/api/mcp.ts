@@ -5,6 +5,8 @@ import { Problem } from './problems.ts'
 export interface ToolCall {
   name: 'call' | 'get_module_schema' | 'batch'
   arguments: Record<string, unknown>
+  /** To run it as a job, which the answer names at once. */
+  task?: Record<string, never>
 }
 
 export interface ToolAnswer {
@@ -22,6 +24,25 @@ export const PROTOCOL_VERSION = '2025-11-25'
  * @throws {Problem} there is no token to be had, or /mcp answers no result.
  */
 export async function callTool(call: ToolCall, signal: AbortSignal): Promise<ToolAnswer> {
+  const { result, milliseconds } = await exchange(call, signal)
+  return { isError: result.isError === true, text: readAnswerText(result), structured: result.structuredContent, milliseconds }
+}
+
+/**
+ * Have a tool run as a job (decision 127), and give the job's id.
+ * @throws {Problem} there is no token to be had, or it was not started.
+ */
+export async function startJob(args: ToolCall['arguments'], signal: AbortSignal): Promise<string> {
+  const { result } = await exchange({ name: 'call', arguments: args, task: {} }, signal)
+  if (!result.task) throw new Problem(422, { code: 'tool', detail: readAnswerText(result) })
+  return result.task.taskId
+}
+
+function readAnswerText(result: Answer): string {
+  return (result.content ?? []).flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n')
+}
+
+async function exchange(call: ToolCall, signal: AbortSignal): Promise<{ result: Answer; milliseconds: number }> {
   let response = await send(call, signal)
   let began = performance.now()
   if (response.status === 401) {
@@ -36,9 +57,7 @@ export async function callTool(call: ToolCall, signal: AbortSignal): Promise<Too
     const detail = message?.error?.message ?? ''
     throw new Problem(response.status, { code: 'mcp', detail, request_id: response.headers.get('x-request-id') ?? '' })
   }
-  const { result } = message
-  const text = (result.content ?? []).flatMap((part) => (part.type === 'text' ? [part.text ?? ''] : [])).join('\n')
-  return { isError: result.isError === true, text, structured: result.structuredContent, milliseconds }
+  return { result: message.result, milliseconds }
 }
 
 async function send(call: ToolCall, signal: AbortSignal): Promise<Response> {
@@ -67,14 +86,18 @@ export function toMessage(call: ToolCall) {
   return { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }
 }
 
+interface Answer {
+  isError?: boolean
+  structuredContent?: unknown
+  content?: { type: string; text?: string }[]
+  /** Where it runs as a job. */
+  task?: { taskId: string }
+}
+
 interface Message {
   id?: unknown
   error?: { message?: string }
-  result?: {
-    isError?: boolean
-    structuredContent?: unknown
-    content?: { type: string; text?: string }[]
-  }
+  result?: Answer
 }
 
 /** The answer to our request: the body itself, or among the events of a stream. */

@@ -23,6 +23,8 @@ export const problems = {
     no_text: 'The file has no text. Pages that are pictures are not read.',
     too_long: 'The file has more than 1,000,000 characters. Divide it.',
     too_complex: 'The file takes too much time or memory to read. Divide or simplify it.',
+    consent_missing: 'Agree to what others will see, or choose a collection of your own.',
+    no_tool: 'You may not use the tool that this needs. An administrator can give it to you.',
     request_timeout: 'The request took too long to arrive. Try again.',
     unreachable: 'MCPist cannot be reached. Check the network, then try again.',
     crashed: 'This page has a fault. Reload it; if that does not help, report the text below.',

@@ -1,17 +1,15 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useId, useRef, useState } from 'react'
 import { Problem } from '../../api/problems.ts'
 import { FILE_ENDINGS, MAX_FILE_BYTES, uploadDocument } from '../../api/uploads.ts'
-import { Checkbox, Field, SelectField } from '../../components/Field.tsx'
+import { Checkbox, Field } from '../../components/Field.tsx'
 import fields from '../../components/Field.module.css'
 import { ModalForm } from '../../components/ModalForm.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useFormat, useMessages } from '../../messages/index.tsx'
+import { CollectionField } from './CollectionField.tsx'
 import styles from './documents.module.css'
-import { collectionsQuery } from './queries.ts'
 
-/** The caller's own, which need not exist yet. */
-const OWN = 'documents'
 /** As version: the document must not exist. */
 const NONE_YET = '0'
 
@@ -44,7 +42,7 @@ export function UploadForm({ onClose }: { onClose: () => void }) {
   return (
     <ModalForm title={documents.upload} submit={form.submit} onClose={onClose} onSubmit={upload}>
       <FileField onChoose={setFile} />
-      <CollectionField />
+      <CollectionField help={form.collectionHelp} />
       <Field name="path" label={form.path} help={form.pathHelp} placeholder={file?.name ?? ''} maxLength={500} />
       <Field name="title" label={form.title} help={form.titleHelp} maxLength={500} />
       <Field name="tags" label={form.tags} help={form.tagsHelp} maxLength={1_000} />
@@ -75,25 +73,6 @@ function FileField({ onChoose }: { onChoose: (file: File | null) => void }) {
         {form.fileHelp}
       </p>
     </div>
-  )
-}
-
-function CollectionField() {
-  const { form } = useMessages().documents
-  const { data = [] } = useQuery(collectionsQuery)
-  const others = data.filter((one) => one.can_write && !(one.owner === 'user' && one.name === OWN))
-  if (others.length === 0) return null
-  return (
-    <SelectField
-      name="collection"
-      label={form.collection}
-      help={form.collectionHelp}
-      defaultValue={OWN}
-      choices={[
-        { value: OWN, label: form.own },
-        ...others.map((one) => ({ value: one.id, label: one.owner === 'user' ? one.name : form.shared(one.name) })),
-      ]}
-    />
   )
 }
 

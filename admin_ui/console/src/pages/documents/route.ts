@@ -3,12 +3,21 @@ import { FileText } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
 import { type Query, readOneOf, readText } from '../../app/search.ts'
 
+const DIALOGS = ['upload', 'delete', 'add', 'remove', 'connect'] as const
+
 export interface DocumentsSearch {
+  /** Documents without it. */
+  view?: 'sources' | undefined
   q?: string | undefined
-  dialog?: 'upload' | undefined
-  /** Path of the document that is shown, and the name of its collection. */
+  /** The collection whose documents are listed, by id. */
+  in?: string | undefined
+  dialog?: (typeof DIALOGS)[number] | undefined
+  /** Path of the document that is shown, and the id or name of its collection. */
   path?: string | undefined
   collection?: string | undefined
+  /** The source that is shown, and the job that brings it up to date. */
+  id?: string | undefined
+  job?: string | undefined
 }
 
 export const documentsRoute = createRoute({
@@ -16,10 +25,14 @@ export const documentsRoute = createRoute({
   path: '/documents',
   staticData: { title: (messages) => messages.documents.title, module: 'rag', group: 'work', icon: FileText, key: 'F' },
   validateSearch: (query: Query): DocumentsSearch => ({
+    view: readOneOf(query.view, ['sources']),
     q: readText(query.q),
-    dialog: readOneOf(query.dialog, ['upload']),
+    in: readText(query.in),
+    dialog: readOneOf(query.dialog, DIALOGS),
     path: readText(query.path),
     collection: readText(query.collection),
+    id: readText(query.id),
+    job: readText(query.job),
   }),
   component: lazyRouteComponent(() => import('./DocumentsPage.tsx'), 'DocumentsPage'),
 })

@@ -18,23 +18,30 @@ import { toolQuery } from '../tools/queries.ts'
 import { splitToolName } from '../tools/route.ts'
 import styles from './jobs.module.css'
 import { ScheduleFields } from './ScheduleFields.tsx'
-import { readRule, readScheduleData, type RuleKind } from './scheduleRules.ts'
+import { readParams, readRule, readScheduleData, type RuleKind } from './scheduleRules.ts'
 
 const NO_ERRORS: SchemaErrors = new Map()
 /** What a gateway has of its own, which is not scheduled. */
 const BUILT_IN = ['jobs', 'results']
 
+interface CreateScheduleProps {
+  onClose: () => void
+  /** What the form begins with: a tool, and its arguments as JSON. */
+  tool: string | undefined
+  params: string | undefined
+}
+
 /** Has a tool called at times. A gateway checks the call, with an access token of this session (decision 133). */
-export function CreateSchedule({ onClose }: { onClose: () => void }) {
+export function CreateSchedule({ onClose, tool: firstTool = '', params: firstParams = '' }: CreateScheduleProps) {
   const { playground, schedules, schemas } = useMessages()
   const queries = useQueryClient()
   const navigate = useNavigate({ from: '/jobs' })
   const localized = useLocalized()
   const findTools = useToolSearch()
-  const [name, setName] = useState('')
+  const [name, setName] = useState(firstTool)
   const { data: tool, error, refetch } = useQuery({ ...toolQuery(...splitToolName(name)), enabled: name !== '' })
   const [kind, setKind] = useState<RuleKind>('cron')
-  const [params, setParams] = useState<Record<string, unknown>>({})
+  const [params, setParams] = useState(() => readParams(firstParams))
   const [errors, setErrors] = useState(NO_ERRORS)
   // Sent again after a lost answer, it makes no second schedule.
   const [requestKey] = useState(() => crypto.randomUUID())

@@ -12,12 +12,12 @@ import { jobsRoute } from './route.ts'
 import { ScheduleList } from './ScheduleList.tsx'
 import { SchedulePanel } from './SchedulePanel.tsx'
 
-const DIALOG = ['dialog'] as const
+const DIALOG = ['dialog', 'tool', 'params'] as const
 
 /** Work that goes on without a client, and what is done at times: one's own, for administrators everyone's. */
 export function JobsPage() {
   const { jobs, schedules } = useMessages()
-  const { view = 'jobs', id, dialog } = jobsRoute.useSearch()
+  const { view = 'jobs', id, dialog, tool, params } = jobsRoute.useSearch()
   const { open, close } = useOverlay(DIALOG)
   const create = () => open({ view: 'schedules', dialog: 'create' })
   useShortcut('n', schedules.create, create)
@@ -37,7 +37,7 @@ export function JobsPage() {
         ]}
       />
       {view === 'jobs' ? <JobList /> : <ScheduleList />}
-      {view === 'schedules' && dialog === 'create' && <CreateSchedule onClose={close} />}
+      {view === 'schedules' && dialog === 'create' && <CreateSchedule onClose={close} tool={tool} params={params} />}
       {id && (view === 'jobs' ? <JobPanel key={id} id={id} /> : <SchedulePanel key={id} id={id} />)}
     </>
   )

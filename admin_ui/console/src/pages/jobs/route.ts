@@ -24,6 +24,9 @@ export interface JobsSearch {
   /** The job or schedule whose panel is open. */
   id?: string | undefined
   dialog?: (typeof DIALOGS)[number] | undefined
+  /** The tool that a new schedule begins with, and its arguments as JSON: a link of another page. */
+  tool?: string | undefined
+  params?: string | undefined
 }
 
 export const jobsRoute = createRoute({
@@ -39,6 +42,8 @@ export const jobsRoute = createRoute({
     sort: writeSort(readSort(query.sort, JOB_SORTS)),
     id: readText(query.id),
     dialog: readOneOf(query.dialog, DIALOGS),
+    tool: readText(query.tool),
+    params: readText(query.params),
   }),
   component: lazyRouteComponent(() => import('./JobsPage.tsx'), 'JobsPage'),
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findKind, isInterval, isPausable, isSameRule, readRule, splitInterval } from './scheduleRules.ts'
+import { findKind, isInterval, isPausable, isSameRule, readParams, readRule, splitInterval } from './scheduleRules.ts'
 
 test.each([
   [60, 'minute', 1],
@@ -51,4 +51,15 @@ test.each([
 test('a schedule without cron and interval runs once', () => {
   expect(findKind({ cron: '', every_seconds: null })).toBe('at')
   expect(findKind({ cron: '', every_seconds: 60 })).toBe('every')
+})
+
+test.each([
+  ['{"source_id":"a"}', { source_id: 'a' }],
+  ['', {}],
+  ['{', {}],
+  ['[1]', {}],
+  ['null', {}],
+  ['"text"', {}],
+])('a link with %s begins with these arguments', (text, params) => {
+  expect(readParams(text)).toEqual(params)
 })

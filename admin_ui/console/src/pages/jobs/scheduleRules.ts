@@ -69,3 +69,13 @@ export function readScheduleData(data: FormData) {
     notify: data.get('notify') as SchemaScheduleView['notify'],
   }
 }
+
+/** The arguments that a link brings; none where it is no object of JSON. */
+export function readParams(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
