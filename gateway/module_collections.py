@@ -174,9 +174,9 @@ class ModuleCollections:
             found = await engine.pair_nearest(self._caller, collection, least=least)
         return [SimilarPair(one.first, one.second, one.similarity, one.likeness) for one in found]
 
-    async def describe_model(self) -> str:
+    async def describe_model(self, model: str = "") -> str:
         async with self._open_engine() as engine:
-            return await engine.load_default_model(self._caller)
+            return await engine.check_model(self._caller, model)
 
     @asynccontextmanager
     async def _open_engine(self) -> AsyncGenerator[SearchEngine]:

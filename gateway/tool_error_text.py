@@ -18,6 +18,8 @@ MAX_DOCUMENTED_BYTES = 16_000
 MAX_CODE_LENGTH = 60
 LEFT_OUT = {"left_out": True}
 """In the place of details that are too large, or no JSON."""
+FAILED_INSIDE = "the tool failed inside MCPist"
+"""How the text of an error begins that the tool did not expect."""
 CHANGED_BEFORE = f"a change had been sent before this error: {OUTCOME_UNKNOWN}"
 
 
@@ -35,7 +37,7 @@ def format_error(error: ToolError | MCPistError, changes: ChangeTracker) -> str:
 
 def format_internal_error(request_id: str, changes: ChangeTracker) -> str:
     """Format an unexpected error for the caller, without its own text."""
-    text = f"the tool failed inside MCPist; reference {request_id}"
+    text = f"{FAILED_INSIDE}; reference {request_id}"
     return f"{text}; {OUTCOME_UNKNOWN}" if changes else text
 
 

@@ -70,9 +70,13 @@ class SearchEngine:
         self._collection_locks = KeyedLocks()
         self._writers = asyncio.Semaphore(WRITERS_AT_ONCE)
 
-    async def load_default_model(self, caller: CollectionCaller) -> str:
-        """Return the name of the model that new collections get, loaded."""
-        name = await self._embedders.get_default_model(caller.tenant_id)
+    async def check_model(self, caller: CollectionCaller, model: str = "") -> str:
+        """Return the name of a model once it has embedded something; without a name that of new collections.
+
+        Raises:
+            search.embedding.model.EmbeddingError: there is no such model, its key is missing, or it failed.
+        """
+        name = model or await self._embedders.get_default_model(caller.tenant_id)
         await (await self._embedders.get_embedder(caller.tenant_id, name)).embed_query("-")
         return name
 

@@ -14,6 +14,9 @@ from search.validation import encode_metadata
 
 LARGE_TEXT_CHARS = 20_000
 """From here on a text is divided in a thread: 4 ms."""
+MAX_PASSAGE_CHARS = 4_000
+"""Characters of a chunk that are embedded: the built-in model reads no more, and every vendor's takes them. Chunks of a
+model's own size have fewer."""
 BYTES_OF_A_NUMBER = 2
 BYTES_OF_A_ROW = 64
 """Of a chunk beside its vector and tokens, and of a document beside its texts: what the quota counts for it."""
@@ -50,7 +53,7 @@ async def prepare_document(draft: DocumentDraft, embedder: Embedder, generation:
         search.embedding.model.EmbeddingError: the model failed.
     """
     chunks = await _divide(draft, embedder.model)
-    vectors = await embedder.embed_documents([_build_passage(draft, chunk) for chunk in chunks])
+    vectors = await embedder.embed_documents([_build_passage(draft, chunk)[:MAX_PASSAGE_CHARS] for chunk in chunks])
     if len(vectors) != len(chunks):
         raise TooManyVectors("the embedding model has not given one vector for each text")
     prepared: list[PreparedChunk] = []
@@ -65,9 +68,13 @@ async def prepare_document(draft: DocumentDraft, embedder: Embedder, generation:
 
 
 async def _divide(draft: DocumentDraft, model: EmbeddingModel) -> Sequence[Chunk]:
+    """Divide a text into chunks of the document's own size, or else of the model's. One that fits into a chunk of the
+    document's own size is not divided, whatever headings it has."""
     most, most_cjk = model.max_chars, model.max_cjk_chars
     if draft.max_chunk_chars is not None:
-        most, most_cjk = min(most, draft.max_chunk_chars), min(most_cjk, draft.max_chunk_chars)
+        if len(draft.text) <= draft.max_chunk_chars:
+            return [Chunk("", 0, len(draft.text))]
+        most = most_cjk = draft.max_chunk_chars
     if len(draft.text) < LARGE_TEXT_CHARS:
         chunks = split_document(draft.text, max_chars=most, max_cjk_chars=most_cjk)
     else:
@@ -76,7 +83,7 @@ async def _divide(draft: DocumentDraft, model: EmbeddingModel) -> Sequence[Chunk
 
 
 def _build_passage(draft: DocumentDraft, chunk: Chunk) -> str:
-    """Build the text that is embedded for a chunk."""
+    """Build the text by which a chunk is found."""
     text = draft.text[chunk.start : chunk.start + chunk.length]
     return "\n".join(part for part in (draft.title, chunk.heading, text) if part)
 

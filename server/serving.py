@@ -29,6 +29,7 @@ from server.audit_retention import run_retention
 from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
 from server.endpoint_file import announce_server
+from server.ignored_variables import warn_of_ignored_variables
 from server.listener import serve_application, wait_drain_delay
 from server.metrics_server import serve_process_metrics
 from server.operator_access import OperatorAccess, create_operator_access
@@ -256,10 +257,7 @@ async def _serve_gateway(
     """Serve a gateway at its port, with the metrics of all workers; at the end all drain at the same time."""
     if (problem := find_stream_memory_problem(settings)) is not None:
         log.warning("%s", problem, extra={"event": "streams_exceed_memory"})
-    if settings.search.chroma_path:
-        log.warning(
-            "CHROMA_PATH has no meaning here: vectors are in PostgreSQL", extra={"event": "chroma_path_ignored"}
-        )
+    warn_of_ignored_variables(settings.search)
     async with contextlib.AsyncExitStack() as stack:
         read_workers = None if workers is None else workers.read_metrics
         await stack.enter_async_context(serve_process_metrics(settings, gateway.metrics, read_workers))

@@ -49,6 +49,24 @@ class SearchSettings:
         "",
         shown_default="not set",
     )
+    max_chunk_chars: str = declare_setting(
+        "MAX_CHUNK_CHARS",
+        str,
+        "a whole number",
+        "How other memo services divide texts. It has no meaning here: it is the setting `max_chunk_chars` of the "
+        "service `memo`, in each tenant. The start logs `memo_variable_ignored`.",
+        "",
+        shown_default="not set",
+    )
+    default_results: str = declare_setting(
+        "N_RESULTS_DEFAULT",
+        str,
+        "a whole number",
+        "How many results other memo services give. It has no meaning here: it is the setting `default_results` of the "
+        "service `memo`, in each tenant. The start logs `memo_variable_ignored`.",
+        "",
+        shown_default="not set",
+    )
 
 
 def read_search_settings(environment: Mapping[str, str]) -> tuple[SearchSettings, list[str]]:

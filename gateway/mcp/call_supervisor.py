@@ -18,6 +18,8 @@ from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.sse import EventStream
 
 TICK_SECONDS = 0.05  # seconds
+TIMED_OUT = "the call took longer than"
+"""How the text of a call begins whose deadline has passed."""
 
 Receive = Callable[[], Awaitable[Any]]
 

@@ -15,7 +15,7 @@ from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
 from core.log_events import describe_error
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
-from gateway.mcp.call_supervisor import CallSupervisor, CallTimeout, RequestCancelled
+from gateway.mcp.call_supervisor import TIMED_OUT, CallSupervisor, CallTimeout, RequestCancelled
 from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.elicitation import NO_ELICITATION, Elicitor
 from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
@@ -40,6 +40,8 @@ from gateway.mcp.version_negotiation import check_params, check_request, find_re
 from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
+OVERSIZED = "the result has"
+"""How the text of a call begins whose result has more bytes than a call may return."""
 _NAME_LENGTH = 100
 _LISTEN = "subscriptions/listen"
 """Waits for as long as its stream is open: whoever serves it looks after it."""
@@ -197,7 +199,7 @@ class Dispatcher:
         """
         if isinstance(error, CallTimeout):
             hint = OUTCOME_UNKNOWN if request.changes else "ask for less at a time"
-            text = f"the call took longer than {self._timeout:g} s and was stopped; {hint}"
+            text = f"{TIMED_OUT} {self._timeout:g} s and was stopped; {hint}"
             return _build_error_result(method, text)
         if isinstance(error, Unauthenticated | InsufficientScope) and not request.batched:
             if not (stream and stream.started):
@@ -259,7 +261,7 @@ def _build_error_result(method: str, text: str) -> Result:
 
 
 def _describe_oversized_result(method: str, size: int, limit: int, changes: ChangeTracker) -> str:
-    text = f"the result has {size} bytes and one call may return {limit}"
+    text = f"{OVERSIZED} {size} bytes and one call may return {limit}"
     if method != "tools/call":
         return f"{text}; ask for a smaller part"
     if changes:

@@ -29,7 +29,12 @@ from gateway.meta_tools.results import (
     encode_model,
 )
 from gateway.plain_view.plain_tools import MAX_LISTS, NO_PLAIN_TOOLS, PlainToolList, PlainTools
-from gateway.results.budget import choose_budget, explain_invalid_max_tokens
+from gateway.results.budget import (
+    TAKES_WHOLE_RESULTS,
+    UNLIMITED_TOKENS,
+    choose_budget,
+    explain_invalid_max_tokens,
+)
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
 from gateway.sieve.sieve import Sieve
@@ -183,6 +188,8 @@ class MetaTools:
             if problem := explain_invalid_max_tokens(params["max_tokens"]):
                 return _give_error(problem)
             request.max_tokens = params["max_tokens"]
+        if TAKES_WHOLE_RESULTS.get():
+            request.max_tokens, request.short_text = UNLIMITED_TOKENS, True
         return self._run_tool(request, module, name, tool_params)
 
     async def _run_tool(self, request: RequestContext, module: str, name: str, tool_params: dict[str, Any]) -> Result:

@@ -1,5 +1,7 @@
 """How many tokens a result may take, of whoever asks (docs/decisions/0122)."""
 
+import sys
+from contextvars import ContextVar
 from typing import Any
 
 from core.known_clients import (
@@ -11,6 +13,10 @@ from core.known_clients import (
 from gateway.mcp.request_context import RequestContext
 
 MAX_TOKENS = "max_tokens"
+UNLIMITED_TOKENS = sys.maxsize
+"""More than any result has: only the limit in bytes of one call counts."""
+TAKES_WHOLE_RESULTS: ContextVar[bool] = ContextVar("TAKES_WHOLE_RESULTS", default=False)
+"""Set where a call is made for a program, by an HTTP route of its own: no model reads the result."""
 
 
 def explain_invalid_max_tokens(value: Any) -> str | None:

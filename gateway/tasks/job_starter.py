@@ -167,7 +167,7 @@ class JobStarter:
         on waiting. An answer that comes too late changes nothing."""
         answer = await self._jobs.load_answer(request.caller, job)
         if isinstance(answer, str):
-            return answer
+            return answer if await self._jobs.find(request.caller, str(job.id)) == job else ""
         call = await self._jobs.load_call(job)
         if call is None or not answer.questions:
             return UNREADABLE

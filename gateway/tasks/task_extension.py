@@ -87,6 +87,8 @@ class TaskExtension:
             return _describe_task(job, "cancelled")
         answer = await self._jobs.load_answer(request.caller, job)
         if isinstance(answer, str):
+            if job.awaits_input and (current := await self._find_again(request, job)) != job:
+                return await self._describe(request, params, current)
             return {**_describe_task(job, "failed"), "error": {"code": INTERNAL_ERROR, "message": answer}}
         if job.awaits_input and answer.questions:
             requests = await self._build_requests(params, job, answer)
@@ -96,6 +98,14 @@ class TaskExtension:
                 return working
             return {**_describe_task(job, "input_required"), "inputRequests": requests}
         return {**_describe_task(job, "completed"), "result": {"resultType": _COMPLETE, **answer.build_result()}}
+
+    async def _find_again(self, request: RequestContext, job: Job) -> Job:
+        """Find how a job stands now: another client may have answered its question since it was read.
+
+        Raises:
+            ProtocolError: it is gone.
+        """
+        return require_job(await self._jobs.find(request.caller, str(job.id)))
 
     async def _build_requests(self, params: Params, job: Job, answer: StoredAnswer) -> Result:
         """Build the requests for what a task has still to be told.
@@ -130,6 +140,8 @@ class TaskExtension:
             return {}
         answer = await self._jobs.load_answer(request.caller, job)
         if isinstance(answer, str):
+            if await self._find_again(request, job) != job:
+                return {}
             raise ProtocolError(INTERNAL_ERROR, answer)
         asked = [one for one in answer.questions if _get_key(job, one.key) in given]
         answers = {one.key: given[_get_key(job, one.key)] for one in asked}

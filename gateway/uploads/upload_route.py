@@ -19,10 +19,10 @@ from gateway.mcp.request_headers import RequestHeaders
 from gateway.tool_routes import (
     Application,
     CollectedAnswer,
+    ask_endpoint,
     build_call,
-    build_call_scope,
     build_meta_call,
-    send_json,
+    send_error,
     send_translated,
 )
 from gateway.uploads.document_extractor import DocumentExtractor
@@ -50,8 +50,6 @@ _TEXTS = {
     UnreadableReason.TOO_LONG: "The file has more than 1,000,000 characters; divide it",
     UnreadableReason.TOO_COMPLEX: "The file takes too much time or memory to read; divide or simplify it",
 }
-
-_CODES = {408: "timeout", 413: "too_large"}
 
 
 class UploadRefusal(HttpRefusal):
@@ -107,7 +105,7 @@ class UploadApplication:
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Serve one HTTP request (ASGI 3)."""
         if scope["method"] not in ("POST", "OPTIONS"):
-            await send_json(send, 405, {"error": "Send POST"}, headers=[(b"allow", b"POST, OPTIONS")])
+            await send_error(send, 405, "Send POST", headers=[(b"allow", b"POST, OPTIONS")])
             return
         permitted = await self._ask_permission(scope)
         if scope["method"] == "OPTIONS" or not _is_result(permitted):
@@ -120,9 +118,9 @@ class UploadApplication:
         except ClientDisconnected:
             return
         except HttpRefusal as refusal:
-            code = refusal.code if isinstance(refusal, UploadRefusal) else _CODES.get(refusal.status, "invalid")
+            code = refusal.code if isinstance(refusal, UploadRefusal) else None
             headers = [*permitted.list_passed_headers(), *refusal.headers]
-            await send_json(send, refusal.status, {"error": refusal.text, "code": code}, headers=headers)
+            await send_error(send, refusal.status, refusal.text, code, headers=headers)
             return
         await send_translated(send, answer)
 
@@ -133,15 +131,14 @@ class UploadApplication:
 
     async def _ask(self, scope: dict[str, Any], message: bytes, receive: Callable[[], Any]) -> CollectedAnswer:
         """Send a message to /mcp as the caller."""
-        answer, messages = CollectedAnswer(), [message]
+        messages = [message]
 
         async def receive_message() -> dict[str, Any]:
             if messages:
                 return {"type": "http.request", "body": messages.pop(), "more_body": False}
             return await receive()
 
-        await self._endpoint(build_call_scope(scope), receive_message, answer.collect)
-        return answer
+        return await ask_endpoint(self._endpoint, scope, receive_message)
 
     def _identify(self, scope: dict[str, Any]) -> tuple[Hashable, Hashable]:
         """Identify the tenant and the person whose credential was just verified."""

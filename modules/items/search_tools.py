@@ -37,8 +37,8 @@ ORDER BY NOT starts_with(lower(s.title), lower($5)), s.nth LIMIT $6
 FIND_TAGGED = """
 SELECT ARRAY(SELECT t.item_id FROM modules.item_tags t
     WHERE t.tenant_id = $1 AND t.workspace_id = $3 AND t.tag = $4 AND $2::uuid IS NOT NULL
-    AND (cardinality($5::text[]) = 0 OR EXISTS (SELECT FROM modules.items i
-        WHERE i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = t.item_id AND i.type = ANY ($5)))
+    AND (cardinality($5::text[]) = 0 OR (SELECT i.type FROM modules.items i
+        WHERE i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = t.item_id) = ANY ($5))
     ORDER BY t.item_id DESC OFFSET $6 LIMIT $7) AS ids
 """
 

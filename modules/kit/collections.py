@@ -84,7 +84,9 @@ class NewDocument:
     url: str = ""
     keep_text: bool = True
     max_chunk_chars: int | None = None
-    """Shorter chunks than the embedding model takes."""
+    """Characters of a chunk, Japanese or not, in place of those that suit the embedding model (of the built-in one 800,
+    or 400 Japanese). A text of at most so many is one chunk. Of a chunk over 4,000 characters the first 4,000 are
+    embedded, which is all that the built-in model reads; its words are searched to the end."""
     parent: str | None = None
     """Key of one of the caller's JSON documents (`context.documents`), such as a source that this came from. Once that
     is deleted, by the module or with its person, maintenance deletes this document within a day. A change that names no
@@ -297,6 +299,11 @@ class Collections(Protocol):
         `least` on. Of a large collection the 2,000 documents are compared that were changed last."""
         ...
 
-    async def describe_model(self) -> str:
-        """Return the name of the model that new collections get, loaded; for a module that reports its health."""
+    async def describe_model(self, model: str = "") -> str:
+        """Return the name of a model once it has embedded something, for a module that reports its health; without a
+        name that of the model which new collections get.
+
+        Raises:
+            ToolError: there is no such model, its key is missing, or it failed.
+        """
         ...

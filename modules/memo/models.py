@@ -1,7 +1,7 @@
 """Arguments and results of memos; field names are those of the memo service whose interface this is."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -11,6 +11,8 @@ from modules.kit.parameters import OptionalParameter
 MAX_MEMO_TEXT = 200_000
 MAX_SUMMARY = 20_000
 MAX_KEYWORDS = 50
+MAX_KEYWORDS_CHARS = 500
+"""Of a memo's keywords together, with a space between."""
 
 SessionId = Annotated[str, Field(min_length=1, max_length=200, description="Conversation that the memo comes from")]
 MemoText = Annotated[
@@ -23,6 +25,10 @@ Summary = Annotated[
     Field(description="Your own summary: all that is kept, and found better"),
 ]
 Keyword = Annotated[str, Field(min_length=1, max_length=100)]
+Importance = Annotated[
+    OptionalParameter[Annotated[float, Field(allow_inf_nan=False)]],
+    Field(description="How important it is, such as 0 to 1: shown with what is found"),
+]
 MemoQuery = Annotated[
     str,
     Field(min_length=1, max_length=2_000, description="What to look for, in your own words"),
@@ -32,7 +38,7 @@ MemoId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="memo_id of
 
 
 class SavedMemo(BaseModel):
-    """A memo that was saved. `chroma_ids` are its entries, one for the summary or one a chunk."""
+    """A memo that was saved. `chroma_ids` are its entries: one for the summary, or one for each chunk."""
 
     memo_id: str
     saved_at: datetime
@@ -67,7 +73,8 @@ class FoundMemoEntry(MemoEntry):
 
 
 class FoundMemos(BaseModel):
-    """Entries that were found, nearest first."""
+    """Entries that were found: those with all words of the query, in their keywords or kept text, then the others, each
+    nearest first."""
 
     query: str
     results: list[FoundMemoEntry]
@@ -88,7 +95,9 @@ class DeletedMemo(BaseModel):
 
 
 class MemoHealth(BaseModel):
-    """State of the memo store: `status` is ``ok`` where it answers and its embedding model is loaded."""
+    """State of the caller's memos: `status` is ``ok`` where the store answers and the embedding model has embedded
+    something, and else ``degraded``: `problem` says why."""
 
-    status: str
+    status: Literal["ok", "degraded"]
     embedding_model: str
+    problem: str | None = None

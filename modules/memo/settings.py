@@ -12,10 +12,10 @@ class MemoSettings(ModuleSettings):
         int,
         describe_setting(
             "Characters of a chunk",
-            "A memo without a summary is split into chunks of at most so many characters",
-            ja=("チャンクの文字数", "要約のないメモを分割するチャンクの最大文字数"),
+            "A memo without a summary is split into chunks of at most so many characters, an entry each",
+            ja=("チャンクの文字数", "要約のないメモを分割するチャンクの最大文字数 (チャンクごとに 1 件)"),
             ge=100,
-            le=8_000,
+            le=4_000,
         ),
     ] = 2_000
     default_results: Annotated[

@@ -14,9 +14,12 @@ from modules.kit import Context, Hints, NewDocument, SearchHit, SearchMode, Stor
 from modules.kit.parameters import OptionalParameter
 from modules.memo.models import (
     MAX_KEYWORDS,
+    MAX_KEYWORDS_CHARS,
+    MAX_SUMMARY,
     DeletedMemo,
     FoundMemoEntry,
     FoundMemos,
+    Importance,
     Keyword,
     Memo,
     MemoEntry,
@@ -34,12 +37,15 @@ from modules.memo.settings import MemoSettings
 READ = "memo:read"
 WRITE = "memo:write"
 COLLECTION = "memos"
+ALL_WORDS = 0.999
+"""Coverage of a query's words from which on all of them are there: it is a sum of fractions."""
 
 READ_HINTS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
 SAVE_HINTS = Hints(read_only=False, destructive=False, idempotent=False, open_world=False)
 DELETE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
 
 UNKNOWN_MEMO = "You have no memo of this id."
+LONG_KEYWORDS = f"keywords have at most {MAX_KEYWORDS_CHARS} characters together"
 
 
 @tool(hints=SAVE_HINTS, scopes=[WRITE], keywords="remember, note, 覚える, 記録")
@@ -49,16 +55,19 @@ async def save_memo(
     text: MemoText,
     summary: Summary = None,
     keywords: Annotated[list[Keyword], Field(max_length=MAX_KEYWORDS, description="Words to find it by")] = [],  # noqa: B006 - pydantic copies it
-    importance: Annotated[OptionalParameter[Annotated[float, Field(ge=0, le=1)]], Field(description="0 to 1")] = None,
+    importance: Importance = None,
 ) -> SavedMemo:
     """Remember a text by its meaning. Send a summary of your own: then it alone is kept, and is found better. Without
     one only vectors of the text are kept, and what is found shows no text."""
+    words = " ".join(keywords)
+    if len(words) > MAX_KEYWORDS_CHARS:
+        raise ToolError(LONG_KEYWORDS, code="invalid")
     settings = await context.get_settings(MemoSettings)
     memo_id, saved_at = uuid4().hex, datetime.now(UTC)
     collection = await context.collections.open(COLLECTION, model=settings.embedding_model)
     document = NewDocument(
         key=memo_id,
-        title="",
+        title=words,  # a title is searched by its words, also where no text is kept
         text=text if summary is None else summary,
         metadata={
             "session_id": session_id,
@@ -69,7 +78,7 @@ async def save_memo(
             "text_hash": hashlib.sha256(text.encode()).hexdigest() if settings.keep_hashes else None,
         },
         keep_text=summary is not None or settings.keep_chunks,
-        max_chunk_chars=None if summary is not None else settings.max_chunk_chars,
+        max_chunk_chars=settings.max_chunk_chars if summary is None else MAX_SUMMARY,
     )
     stored = await context.collections.put(collection.id, document, expected_version=0)
     entries = [_build_entry_id(memo_id, position) for position in range(stored.chunks)]
@@ -84,10 +93,11 @@ async def query_memo(
         OptionalParameter[Annotated[int, Field(ge=1, le=50)]], Field(description="Most results; 5 unless set otherwise")
     ] = None,
 ) -> FoundMemos:
-    """Find memos by meaning, nearest first."""
+    """Find memos by meaning, nearest first; those with all words of the query, such as a keyword, are before others."""
     settings = await context.get_settings(MemoSettings)
-    hits = await context.collections.search(query, mode=SearchMode.MEANING, limit=n_results or settings.default_results)
-    return FoundMemos(query=query, results=[_build_found(hit) for hit in hits])
+    hits = await context.collections.search(query, mode=SearchMode.HYBRID, limit=n_results or settings.default_results)
+    ordered = sorted(hits, key=lambda hit: (hit.coverage < ALL_WORDS, -hit.similarity))
+    return FoundMemos(query=query, results=[_build_found(hit) for hit in ordered])
 
 
 @tool(hints=READ_HINTS, scopes=[READ])
@@ -108,8 +118,17 @@ async def delete_memo(context: Context, memo_id: MemoId) -> DeletedMemo:
 
 @tool(hints=READ_HINTS, scopes=[READ])
 async def healthcheck(context: Context) -> MemoHealth:
-    """Check that the store of memos answers and that its embedding model is loaded."""
-    return MemoHealth(status="ok", embedding_model=await context.collections.describe_model())
+    """Check that the store of your memos answers and that its embedding model works."""
+    settings = await context.get_settings(MemoSettings)
+    collection = await context.collections.find(COLLECTION)
+    model = settings.embedding_model if collection is None else collection.model
+    try:
+        model = await context.collections.describe_model(model)
+    except ToolError as error:
+        if not str(error.code).startswith("embedding_"):
+            raise
+        return MemoHealth(status="degraded", embedding_model=model, problem=str(error))
+    return MemoHealth(status="ok", embedding_model=model)
 
 
 TOOLS = (save_memo, query_memo, get_memo, delete_memo, healthcheck)

@@ -17,6 +17,7 @@ MODULE = Module(
     resources=RESOURCES,
     settings=DocumentSettings,
     untrusted=True,
+    has_plain_names=True,
     icon=Icon("#0f766e", "M6 3h8l4 4v8M14 3v5h5M6 3v18h6M19 19l2.5 2.5M16 13a3.5 3.5 0 1 0 .01 0Z"),
     samples={
         "query": ParameterSample("how to install"),

@@ -74,6 +74,7 @@ from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.own_schedules import OwnSchedules
 from gateway.tasks.task_extension import TaskExtension
 from gateway.tasks.task_news import CoreTaskNews
+from gateway.tool_route_description import build_route_descriptions
 from gateway.tool_routes import build_tool_routes
 from gateway.tool_runner import ToolRunner
 from gateway.uploads.upload_route import build_upload_route
@@ -328,6 +329,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
             **dict.fromkeys(METADATA_PATHS, metadata),
             **build_health_routes(health),
             **build_tool_routes(endpoint),
+            **build_route_descriptions(endpoint, dependencies.catalogue.tools),
             **build_upload_route(endpoint, authenticate),
             "/healthcheck": build_search_health_route(health, dependencies.search.embedders.describe),
         },

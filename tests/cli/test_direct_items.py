@@ -163,7 +163,10 @@ def test_types_and_several_at_once(client: DirectClient) -> None:
     [
         ("get_item_detail", {"type": "docs", "id": 9}, 1001, "ItemNotFoundError", {"type": "docs", "id": 9}),
         ("create_item", {"type": "docs"}, 1002, "ValidationError", {"field": "title", "constraint": "is required"}),
-        ("create_item", {"type": "docs", "title": " \t"}, 1002, "ValidationError", {"field": "title", "value": " \t", "constraint": "is blank"}),
+        (
+            "create_item", {"type": "docs", "title": " \t"},
+            1002, "ValidationError", {"field": "title", "value": " \t", "constraint": "is blank"},
+        ),
         ("create_item", {"type": "docs", "title": "x" * 201}, 1002, "ValidationError", {"field": "title"}),
         ("create_item", {"type": "a\x07", "title": "x"}, 1002, "ValidationError", {"field": "type"}),
         ("create_item", {"type": "\u0958" * 64, "title": "x"}, 1002, "ValidationError", {"field": "type"}),

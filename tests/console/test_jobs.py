@@ -88,6 +88,7 @@ async def test_an_administrator_sees_everyones_without_contents(app: ConsoleApp)
     await expect(panel.get_by_role("button", name="Try again")).to_have_count(0)
 
 
+@pytest.mark.long
 async def test_a_job_that_waits_is_cancelled_and_queued_again(app: ConsoleApp) -> None:
     person = await _add_person(app, "changes-mind")
     job_id = await start_job(app, person)
@@ -133,6 +134,7 @@ async def test_every_reason_has_words(language: str) -> None:
     assert not missing, "say in words why such a job has no result, and what to do"
 
 
+@pytest.mark.long
 async def test_a_mail_at_the_end_is_asked_for_and_a_token_has_its_name(app: ConsoleApp) -> None:
     person = await app.product.person(app.admin.tenant, "mails@acme.test", allow=["*"])
     job_id = await start_job(app, person)

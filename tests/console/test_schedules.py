@@ -137,6 +137,7 @@ async def test_the_next_run_is_in_the_time_zone_of_whoever_looks(app: ConsoleApp
     await page.get_by_role("dialog", name="GitHub: Get job logs").wait_for()
 
 
+@pytest.mark.long
 async def test_an_administrator_pauses_what_only_its_person_resumes(app: ConsoleApp) -> None:
     person = await app.product.person(app.admin.tenant, "paused@acme.test", allow=["*"])
     await add_schedule(app, person, "The salaries")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -26,8 +27,8 @@ def tools_of(*modules: Module) -> list[Sequence[CatalogueTool]]:
     return [catalogue.tools[module.name] for module in catalogue.modules]
 
 
-def module(name: str, *tools: Tool) -> Module:
-    return Module(name, name, "One line.", frozenset({"toy"}), tools)
+def module(name: str, *tools: Tool, **options: Any) -> Module:
+    return Module(name, name, "One line.", frozenset({"toy"}), tools, **options)
 
 
 def names(*modules: Module) -> dict[str, str]:
@@ -73,8 +74,38 @@ def test_modules_that_share_a_name_are_not_installed_together(other: Module) -> 
         names(DOCS, other)
 
 
+def test_a_module_s_document_may_have_its_names_alone() -> None:
+    notes = module("notes", made("find", "search_docs"), made("call"), has_plain_names=True)
+    assert names(notes) == {"notes.find": "find", "notes.call": "notes_call"}
+    assert names(notes, module("other", made("find"))) == names(notes) | {"other.find": "other_find"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        module("other", made("get_doc"), has_plain_names=True),
+        module("other", made("read", "get_doc")),
+        module("get", made("doc")),
+    ],
+)
+def test_no_module_takes_a_name_of_a_document(other: Module) -> None:
+    """Neither by its own names, nor by an alias, nor by that of module and tool: the text says who."""
+    notes = module("notes", made("get_doc"), has_plain_names=True)
+    for installed in ((notes, other), (other, notes)):
+        with pytest.raises(CatalogueError, match=r"get_doc as plain tools; uninstall one of the modules"):
+            names(*installed)
+
+
+DOCUMENTED = {
+    "rag": ["search_docs", "search_keyword", "get_doc", "list_tags", "list_docs_by_tag", "index_doc", "delete_doc"],
+    "memo": ["save_memo", "query_memo", "get_memo", "delete_memo", "healthcheck"],
+}
+
+
 def test_the_installed_ones_fit_together() -> None:
     catalogue = load_installed_modules()
     found = assign_plain_names(catalogue.tools[module.name] for module in catalogue.modules)
+    for owner, documented in DOCUMENTED.items():
+        assert {name: found[name].full_name for name in documented} == {one: f"{owner}.{one}" for one in documented}
     assert len(found) == sum(len(tools) for tools in catalogue.tools.values())
     assert all(MODULE_NAME_PATTERN.fullmatch(name) and name not in META_TOOLS for name in found)

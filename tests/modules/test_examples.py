@@ -29,7 +29,7 @@ class Elsewhere:
     def request(self, *_args: Any, **_options: Any) -> NoReturn:
         raise Asked
 
-    download = store = get = find = put = list = open = search = list_documents = describe_model = request
+    download = store = get = find = put = list = open = search = list_documents = describe_model = count_tags = request
 
     async def ask(self, *_args: Any) -> NoReturn:
         raise Asked

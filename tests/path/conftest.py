@@ -14,6 +14,7 @@ from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
 from gateway.meta_tools.definitions import MAX_LISTED_MODULES
 from server.deployment import KEYS_FOLDER
 from tests.path.shop_app import ShopApp, open_shop_app
+from tests.path.task_app import TaskApp, open_task_app
 from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import Lab
@@ -59,14 +60,15 @@ def on_shared_product(test: Test) -> Test:
 @pytest.fixture
 def lab(request: pytest.FixtureRequest) -> Lab:
     """Tools that misbehave on demand; every product has them."""
-    if not _is_shared(request):
+    if not is_shared(request):
         return Lab()
     lab: Lab = request.getfixturevalue("shared_product").lab
     lab.effects.clear()
     return lab
 
 
-def _is_shared(request: pytest.FixtureRequest) -> bool:
+def is_shared(request: pytest.FixtureRequest) -> bool:
+    """Whether the test runs on a product that is shared."""
     return request.node.get_closest_marker("shared_product") is not None
 
 
@@ -111,7 +113,7 @@ def list_told_modules(*without: str) -> list[str]:
 @pytest.fixture
 def product(request: pytest.FixtureRequest) -> Product:
     """The deployment, without a gateway."""
-    if _is_shared(request):
+    if is_shared(request):
         return request.getfixturevalue("shared_product").product
     return request.getfixturevalue("own_product")
 
@@ -136,7 +138,7 @@ async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopAp
 @pytest.fixture
 def people(request: pytest.FixtureRequest, product: Product) -> People:
     """The people that are in the product's database."""
-    return request.getfixturevalue("shared_product").people if _is_shared(request) else _POPULATED[0].people
+    return request.getfixturevalue("shared_product").people if is_shared(request) else _POPULATED[0].people
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ async def create_people(product: Product) -> People:
 @pytest.fixture
 def node(request: pytest.FixtureRequest, product: Product) -> Node:
     """A gateway with the settings that everybody has."""
-    if _is_shared(request):
+    if is_shared(request):
         return request.getfixturevalue("shared_product").node
     return request.getfixturevalue("own_node")
 
@@ -190,3 +192,36 @@ async def own_node(own_product: Product) -> AsyncIterator[Node]:
     """A gateway of the test's own."""
     async with own_product.gateway() as node:
         yield node
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_task_app(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[TaskApp]:
+    """The product with asynchronous tools of :func:`on_shared_product`."""
+    async with (
+        database_server.database() as database,
+        open_task_app(database, tmp_path_factory.mktemp("tasks")) as app,
+    ):
+        yield app
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def renewed_task_app(shared_task_app: TaskApp) -> TaskApp:
+    """The same, without what earlier tests have left."""
+    await shared_task_app.renew()
+    return shared_task_app
+
+
+@pytest.fixture
+async def own_task_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
+    """A product with asynchronous tools of the test's own."""
+    async with open_task_app(database, tmp_path) as app:
+        yield app
+
+
+@pytest.fixture
+def task_app(request: pytest.FixtureRequest) -> TaskApp:
+    """A product with asynchronous tools. On the shared one nobody's rights may be changed, and nothing lasts but
+    jobs, schedules, mandates, notices and the audit log."""
+    return request.getfixturevalue("renewed_task_app" if is_shared(request) else "own_task_app")

@@ -22,6 +22,9 @@ EXTENSION = "io.modelcontextprotocol/tasks"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 DECLARED = {"_meta": {CAPABILITIES: {"extensions": {EXTENSION: {}}}}}
 BIG = 2**80
+FORGET = """DELETE FROM jobs.jobs; DELETE FROM jobs.schedules; DELETE FROM auth.mandates; DELETE FROM vault.notices;
+    DELETE FROM audit.incoming"""
+"""Removes what tests of jobs leave."""
 
 
 class Named(BaseModel):
@@ -46,6 +49,12 @@ class Workshop:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     is_wet: bool = True
     """Whether the wood is, and the tool `fail` fails."""
+
+    def renew(self) -> None:
+        """Forget what was done."""
+        self.effects.clear()
+        self.started, self.resume, self.cancelled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.is_wet = True
 
     def module(self) -> Module:
         tools = (
@@ -179,6 +188,12 @@ class TaskApp:
                 yield
             finally:
                 self.workshop.resume.set()
+
+    async def renew(self) -> None:
+        """Forget what was done, for the next test on this product: its people stay as they are."""
+        self.workshop.renew()
+        async with self.product.database.admin_connection() as admin:
+            await admin.execute(FORGET)
 
     async def start(self, tool_name: str, *, ttl: int | None = None, **params: Any) -> Answer:
         """Call a tool as a task of 2025-11-25; the answer."""

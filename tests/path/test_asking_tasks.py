@@ -1,23 +1,25 @@
 """A task that has to ask its person first: asked and answered by the extension, and run with a mandate made anew."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
+import itertools
 from typing import Any
 
 import pytest
 
 from broker.interface import CredentialRefusal, RefusalReason
+from core.caller import Caller
 from gateway.tasks import job_starter
 from gateway.tasks.core_tasks import ASKED_ELSEWHERE
 from gateway.tasks.idempotency import IDEMPOTENCY_META
+from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.task_form import NO_SUCH_TASK
-from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of, open_task_app
+from jobs.job import Job
+from tests.path.conftest import on_shared_product
+from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of
 from tests.path.test_leaving_jobs import states
 from tests.path.test_taking_effect import suspend_user
 from tests.support.eventually import within
 from tests.support.mcp_client import MODERN, Answer
-from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person
 
 ABLE: dict[str, Any] = {"_meta": {CAPABILITIES: {"elicitation": {"form": {}}, "extensions": {EXTENSION: {}}}}}
@@ -25,10 +27,9 @@ YES = {"action": "accept", "content": {"confirm": True}}
 
 
 @pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TaskApp]:
+def app(task_app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> TaskApp:
     monkeypatch.setattr(job_starter, "ASKING_SECONDS", 0.0)
-    async with open_task_app(database, tmp_path) as app:
-        yield app
+    return task_app
 
 
 async def send(app: TaskApp, method: str, person: Person | None = None, **params: Any) -> Answer:
@@ -64,6 +65,7 @@ async def live_mandates(app: TaskApp) -> int:
         return await admin.fetchval("SELECT count(*) FROM auth.mandates WHERE ended_at IS NULL")
 
 
+@on_shared_product
 @pytest.mark.parametrize(
     ("response", "outcome"),
     [
@@ -85,6 +87,7 @@ async def test_the_answer_reaches_the_tool(app: TaskApp, response: Any, outcome:
     assert (task["status"], task["result"]["structuredContent"]["made"]) == ("completed", outcome)
 
 
+@on_shared_product
 async def test_nothing_runs_and_nothing_may_before_the_answer(app: TaskApp) -> None:
     async with app.worker():
         task_id, key = await asked(app)
@@ -101,6 +104,7 @@ async def test_nothing_runs_and_nothing_may_before_the_answer(app: TaskApp) -> N
         await within(5, is_over)
 
 
+@on_shared_product
 async def test_wrong_answers_are_told_and_late_ones_change_nothing(app: TaskApp) -> None:
     async with app.worker():
         task_id, key = await asked(app)
@@ -123,6 +127,32 @@ async def test_wrong_answers_are_told_and_late_ones_change_nothing(app: TaskApp)
     assert await live_mandates(app) == 0
 
 
+@on_shared_product
+@pytest.mark.parametrize(("method", "look"), [("tasks/get", 1), ("tasks/update", 1), ("tasks/update", 2)])
+async def test_another_client_answers_between_two_looks_at_the_job(
+    app: TaskApp, monkeypatch: pytest.MonkeyPatch, method: str, look: int
+) -> None:
+    """The task goes on, and an answer that came second is acknowledged."""
+    async with app.worker():
+        task_id, key = await asked(app)
+    params = {"taskId": task_id, "inputResponses": {key: YES}}
+    load, looks = OwnJobs.load_answer, itertools.count(1)
+
+    async def load_late(jobs: OwnJobs, caller: Caller, job: Job) -> Any:
+        if next(looks) == look:
+            monkeypatch.setattr(OwnJobs, "load_answer", load)
+            assert "result" in (await send(app, "tasks/update", **params)).message
+        return await load(jobs, caller, job)
+
+    monkeypatch.setattr(OwnJobs, "load_answer", load_late)
+    answer = (await send(app, method, **params)).result
+    assert (answer["resultType"], answer.get("status", "working")) == ("complete", "working")
+    assert OwnJobs.load_answer is load
+    async with app.worker():
+        assert (await ended(app, task_id))["result"]["structuredContent"]["made"] == "confirmed"
+
+
+@on_shared_product
 async def test_the_key_of_a_call_finds_its_job_after_the_answer(app: TaskApp) -> None:
     """Also where another client of the person's has answered; another call with the key is still refused."""
     keyed = call_of("ask") | {"_meta": ABLE["_meta"] | {IDEMPOTENCY_META: "k"}}
@@ -148,6 +178,7 @@ async def test_the_key_of_a_call_finds_its_job_after_the_answer(app: TaskApp) ->
     assert await live_mandates(app) == 0
 
 
+@on_shared_product
 async def test_nobody_else_answers(app: TaskApp) -> None:
     async with app.worker():
         task_id, key = await asked(app)
@@ -160,6 +191,7 @@ async def test_nobody_else_answers(app: TaskApp) -> None:
         assert (await get(app, task_id))["status"] == "input_required"
 
 
+@on_shared_product
 async def test_who_cannot_ask_is_not_shown_the_question(app: TaskApp) -> None:
     async with app.worker():
         task_id, _ = await asked(app)
@@ -171,6 +203,7 @@ async def test_who_cannot_ask_is_not_shown_the_question(app: TaskApp) -> None:
     assert (await app.task("result", task_id)).message["error"] == {"code": -32603, "message": ASKED_ELSEWHERE}
 
 
+@on_shared_product
 @pytest.mark.parametrize("form", ["core", "extension"])
 async def test_a_task_that_asks_is_cancelled(app: TaskApp, form: str) -> None:
     async with app.worker():
@@ -208,6 +241,7 @@ async def test_a_person_who_lost_the_right_meanwhile(app: TaskApp, monkeypatch: 
     assert (await states(app))[-1] == ("failed", False)
 
 
+@on_shared_product
 async def test_a_subscription_tells_of_the_question_and_goes_on(app: TaskApp) -> None:
     async with app.worker():
         task_id, key = await asked(app)
@@ -229,6 +263,7 @@ async def test_a_subscription_tells_of_the_question_and_goes_on(app: TaskApp) ->
     assert "input_required" not in [task["status"] for task in unasked]
 
 
+@on_shared_product
 async def test_a_question_that_the_call_itself_has_asked_is_not_left_open(
     app: TaskApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +280,7 @@ async def test_a_question_that_the_call_itself_has_asked_is_not_left_open(
     assert [state for state, _ in await states(app)] == ["cancelled", "succeeded"]
 
 
+@on_shared_product
 async def test_several_questions_are_answered_one_after_the_other(app: TaskApp) -> None:
     async with app.worker():
         task_id = (await send(app, "tools/call", **call_of("fill_in"))).result["taskId"]
@@ -268,6 +304,7 @@ async def test_several_questions_are_answered_one_after_the_other(app: TaskApp) 
         assert (await ended(app, task_id))["result"]["structuredContent"]["made"] == "Ada blue"
 
 
+@on_shared_product
 async def test_a_core_task_is_never_asked(app: TaskApp) -> None:
     """A form of a handshake revision would need a request from the server to the client."""
     async with app.worker():

@@ -78,19 +78,27 @@ async def expect_outcomes(product: Product, person: Person, *expected: str) -> N
     await within(5, are_written)
 
 
-@pytest.mark.parametrize(
-    ("revision", "id"), [*((revision, 7) for revision in LEGACY), *((NEWEST, id) for id in ("x", "名前\n", -1))]
-)
+REQUESTS: list[tuple[str, Any]] = [
+    *((revision, 7) for revision in LEGACY),
+    (NEWEST, "x"),
+    (NEWEST, "名前\n"),
+    (NEWEST, -1),
+]
+
+
 async def test_a_notification_cancels_a_request_on_another_gateway(
-    product: Product, nodes: Nodes, people: People, lab: Lab, revision: str, id: Any
+    product: Product, nodes: Nodes, people: People, lab: Lab
 ) -> None:
-    running = wait(nodes[0], people.admin, id, revision=revision)
-    await asyncio.wait_for(lab.started.wait(), 5)
-    await cancel(nodes[1], people.admin, id, revision, others=nodes)
-    answer = await asyncio.wait_for(running, 5)
-    assert (answer.status, answer.body) == (202, b""), "a cancelled request gets no response"
-    assert lab.cancelled.is_set()
-    await expect_outcomes(product, people.admin, "cancelled")
+    for number, (revision, id) in enumerate(REQUESTS, 1):
+        lab.started.clear()
+        lab.cancelled.clear()
+        running = wait(nodes[0], people.admin, id, revision=revision)
+        await asyncio.wait_for(lab.started.wait(), 5)
+        await cancel(nodes[1], people.admin, id, revision, others=nodes)
+        answer = await asyncio.wait_for(running, 5)
+        assert (answer.status, answer.body) == (202, b""), "a cancelled request gets no response"
+        assert lab.cancelled.is_set()
+        await expect_outcomes(product, people.admin, *["cancelled"] * number)
 
 
 async def test_a_stream_of_a_cancelled_request_ends_without_a_response(nodes: Nodes, people: People, lab: Lab) -> None:

@@ -1,8 +1,7 @@
 """Tasks of 2025-11-25: a call that outlives its request, for the client that wants it so."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from pathlib import Path
+from collections.abc import Awaitable
 from typing import Any
 
 import orjson
@@ -12,19 +11,18 @@ from gateway.tasks import core_tasks
 from gateway.tasks.core_tasks import RELATED_TASK
 from gateway.tasks.idempotency import IDEMPOTENCY_META
 from gateway.tasks.task_form import NO_SUCH_TASK
-from tests.path.task_app import BIG, TaskApp, call_of, open_task_app
+from tests.path.conftest import on_shared_product
+from tests.path.task_app import BIG, TaskApp, call_of
 from tests.support.eventually import within
 from tests.support.mcp_client import NEWEST, Answer
-from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person
 
 MADE_UP = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    async with open_task_app(database, tmp_path) as app:
-        yield app
+def app(task_app: TaskApp) -> TaskApp:
+    return task_app
 
 
 def id_of(answer: Answer) -> str:
@@ -43,6 +41,7 @@ async def reaches(app: TaskApp, task_id: str, status: str) -> dict[str, Any]:
     return found
 
 
+@on_shared_product
 async def test_the_capability_and_the_tools_say_so(app: TaskApp) -> None:
     handshake = {"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     capabilities = (await app.post(app.ada, "initialize", handshake)).result["capabilities"]
@@ -57,6 +56,7 @@ async def test_the_capability_and_the_tools_say_so(app: TaskApp) -> None:
         assert not any("execution" in tool for tool in tools)
 
 
+@on_shared_product
 async def test_a_call_becomes_a_task_and_its_result_is_exact(app: TaskApp) -> None:
     created = (await app.start("make", what="chair", ttl=120_000)).result
     assert created.keys() == {"task"}
@@ -79,6 +79,7 @@ async def test_a_call_becomes_a_task_and_its_result_is_exact(app: TaskApp) -> No
     assert again.message["result"] == answer.message["result"]
 
 
+@on_shared_product
 async def test_a_repeated_call_finds_its_task(app: TaskApp) -> None:
     def repeat(what: str, key: object, person: Person | None = None) -> Awaitable[Answer]:
         params = call_of("make", what=what) | {"task": {}, "_meta": {IDEMPOTENCY_META: key}}
@@ -103,12 +104,14 @@ async def test_a_repeated_call_finds_its_task(app: TaskApp) -> None:
         assert await admin.fetchval(live) == 0
 
 
+@on_shared_product
 async def test_a_tool_that_is_not_asynchronous_can_be_a_task_too(app: TaskApp) -> None:
     async with app.worker():
         answer = await app.task("result", id_of(await app.start("look", at="oak")))
     assert answer.result["structuredContent"]["made"] == "oak"
 
 
+@on_shared_product
 async def test_a_batch_can_be_a_task(app: TaskApp) -> None:
     steps = [
         {"id": "a", "module": "workshop", "tool_name": "make", "params": {"what": "leg"}, "output": True},
@@ -122,6 +125,7 @@ async def test_a_batch_can_be_a_task(app: TaskApp) -> None:
     assert result["structuredContent"]["steps"][1]["result"]["made"] == "leg"
 
 
+@on_shared_product
 async def test_a_failing_tool_ends_as_failed_with_its_result(app: TaskApp) -> None:
     async with app.worker():
         task_id = id_of(await app.start("fail"))
@@ -133,6 +137,7 @@ async def test_a_failing_tool_ends_as_failed_with_its_result(app: TaskApp) -> No
     assert "hunter2" not in crashed.text
 
 
+@on_shared_product
 async def test_progress_is_the_message_of_its_status(app: TaskApp) -> None:
     async with app.worker():
         task_id = id_of(await app.start("build"))
@@ -146,6 +151,7 @@ async def test_progress_is_the_message_of_its_status(app: TaskApp) -> None:
         assert (await app.task("result", task_id)).result["structuredContent"]["made"] == "house"
 
 
+@on_shared_product
 async def test_cancelling_ends_it_at_once_and_for_good(app: TaskApp) -> None:
     async with app.worker():
         task_id = id_of(await app.start("build"))
@@ -161,6 +167,7 @@ async def test_cancelling_ends_it_at_once_and_for_good(app: TaskApp) -> None:
         assert (await app.task("cancel", waiting)).message["error"]["code"] == -32602
 
 
+@on_shared_product
 async def test_a_mandate_ends_with_its_job(app: TaskApp) -> None:
     async def are_over() -> bool:
         async with app.product.database.admin_connection() as admin:
@@ -173,6 +180,7 @@ async def test_a_mandate_ends_with_its_job(app: TaskApp) -> None:
     assert app.workshop.effects == []
 
 
+@on_shared_product
 async def test_nobody_else_s_tasks_exist(app: TaskApp) -> None:
     task_id = id_of(await app.start("make", what="secret"))
     for method in ("get", "result", "cancel"):
@@ -191,6 +199,7 @@ async def test_nobody_else_s_tasks_exist(app: TaskApp) -> None:
     assert (await app.task("get", task_id)).result["status"] == "working"
 
 
+@on_shared_product
 async def test_the_list_has_pages(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core_tasks, "PAGE_SIZE", 2)
     made = [id_of(await app.start("watch")) for _ in range(5)]
@@ -207,6 +216,7 @@ async def test_the_list_has_pages(app: TaskApp, monkeypatch: pytest.MonkeyPatch)
     assert (await app.post(app.ada, "tasks/list", {"cursor": "x"})).message["error"]["code"] == -32602
 
 
+@on_shared_product
 async def test_wrong_uses_are_refused(app: TaskApp) -> None:
     schema = {"name": "get_module_schema", "arguments": {}, "task": {}}
     assert (await app.post(app.ada, "tools/call", schema)).message["error"]["code"] == -32601
@@ -220,6 +230,7 @@ async def test_wrong_uses_are_refused(app: TaskApp) -> None:
     assert (await app.post(app.ada, "tasks/list", {})).result["tasks"] == []
 
 
+@on_shared_product
 async def test_a_time_to_live_is_moved_into_the_limits(app: TaskApp) -> None:
     minute, week = 60_000, 7 * 24 * 3_600_000
     year = 365 * 24 * 3_600_000
@@ -230,6 +241,7 @@ async def test_a_time_to_live_is_moved_into_the_limits(app: TaskApp) -> None:
         assert answer.result["task"]["ttl"] == given
 
 
+@on_shared_product
 async def test_a_read_only_token_cannot_read_what_a_writing_tool_has_shown(app: TaskApp) -> None:
     reader = await app.product.with_token(app.ada, read_only=True)
     async with app.worker():

@@ -1,11 +1,13 @@
 """Notices at the end of a job: where asked, once, to its person alone, and with nothing of its contents."""
 
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 import pytest
+import pytest_asyncio
 
 from broker.notifications.dispatcher import NotificationChannel, NotificationDispatcher
 from broker.notifications.mail import MailChannel
@@ -14,13 +16,14 @@ from broker.notifications.webhook import WebhookChannel
 from core.directory.users import remove_user
 from gateway.tasks.module import NO_SUCH_JOB
 from tests.broker.notifications.test_teller import SECRET, Hook, always, hook, reaching
-from tests.path.test_job_retry import HOURLY, RetryApp, app
+from tests.path.conftest import is_shared, on_shared_product
+from tests.path.test_job_retry import HOURLY, RetryApp, app, own_app, renewed_app, shared_app
 from tests.support.directory import set_status
 from tests.support.eventually import within
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.product import ACTOR
 
-__all__ = ["app"]
+__all__ = ["app", "own_app", "renewed_app", "shared_app"]
 
 OUTCOMES = "SELECT outcome FROM vault.notices WHERE about = 'job' ORDER BY created_at, closed_at"
 
@@ -49,8 +52,8 @@ class Post:
         return [orjson.loads(body) for _, body in self.receiver.got]
 
 
-@pytest.fixture
-async def post(app: RetryApp) -> AsyncIterator[Post]:
+@contextlib.asynccontextmanager
+async def open_post(app: RetryApp) -> AsyncIterator[Post]:
     with mail_server() as server:
         async with hook() as receiver, reaching(receiver.url) as http:
             sender = MailSettings(server="127.0.0.1", port=server.port, security="none", sender="M <m@mcpist.test>")
@@ -63,6 +66,24 @@ async def post(app: RetryApp) -> AsyncIterator[Post]:
             yield Post(app, server, receiver, dispatcher)
 
 
+@pytest_asyncio.fixture(loop_scope="module")
+async def shared_post(renewed_app: RetryApp) -> AsyncIterator[Post]:
+    async with open_post(renewed_app) as post:
+        yield post
+
+
+@pytest.fixture
+async def own_post(own_app: RetryApp) -> AsyncIterator[Post]:
+    async with open_post(own_app) as post:
+        yield post
+
+
+@pytest.fixture
+def post(request: pytest.FixtureRequest) -> Post:
+    return request.getfixturevalue("shared_post" if is_shared(request) else "own_post")
+
+
+@on_shared_product
 async def test_a_failure_is_told_once_without_contents(post: Post) -> None:
     job_id = await post.end_job("failure")
     (event,) = await post.send()
@@ -84,6 +105,7 @@ async def test_a_failure_is_told_once_without_contents(post: Post) -> None:
     assert await post.app.fetch(OUTCOMES) == ["told"]
 
 
+@on_shared_product
 async def test_a_receiver_that_was_away_gets_it_later_under_the_same_id(post: Post) -> None:
     await post.end_job("always")
     post.receiver.status = 503
@@ -97,6 +119,7 @@ async def test_a_receiver_that_was_away_gets_it_later_under_the_same_id(post: Po
     assert await post.app.fetch(OUTCOMES) == ["told"]
 
 
+@on_shared_product
 async def test_only_what_was_asked_for_is_told(post: Post) -> None:
     post.app.workshop.is_wet = False
     await post.end_job("failure")
@@ -115,6 +138,7 @@ async def test_only_what_was_asked_for_is_told(post: Post) -> None:
     assert [event["data"]["state"] for event in await post.send()] == ["succeeded"]
 
 
+@on_shared_product
 @pytest.mark.guarantee("G9")
 async def test_nobody_asks_about_another_s_job(post: Post) -> None:
     app = post.app
@@ -141,6 +165,7 @@ async def test_who_was_suspended_or_removed_gets_none(post: Post) -> None:
     assert await app.fetch(OUTCOMES) == ["nobody", "nobody"]
 
 
+@on_shared_product
 async def test_a_retry_is_told_anew_and_what_was_not_told_by_then_is_over(post: Post) -> None:
     job_id = await post.end_job("always")
     async with post.app.browser(post.app.ada) as http:
@@ -153,6 +178,7 @@ async def test_a_retry_is_told_anew_and_what_was_not_told_by_then_is_over(post: 
     assert await post.app.fetch(OUTCOMES) == ["over", "told"]
 
 
+@on_shared_product
 async def test_nobody_gets_more_than_thirty_an_hour(post: Post) -> None:
     for _ in range(32):
         job_id = await post.app.start("watch")
@@ -163,6 +189,7 @@ async def test_nobody_gets_more_than_thirty_an_hour(post: Post) -> None:
     assert await post.app.fetch("SELECT count(*) FROM vault.notices") == [30]
 
 
+@on_shared_product
 async def test_a_schedule_tells_of_its_runs_and_its_name_to_its_person_alone(post: Post) -> None:
     app = post.app
     await app.use("create_schedule", **HOURLY | {"title": "Buy a surprise", "notify": "failure"})

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import httpx2
 import pytest
+import pytest_asyncio
 
 from broker.interface import (
     CredentialRefusal,
@@ -32,13 +33,14 @@ from gateway.catalogue import build_catalogue, load_installed_modules
 from jobs.directory import JobDirectory
 from jobs.job import MANDATE_LIFETIME
 from server.deployment_figures import DeploymentFigures
-from tests.path.task_app import Workshop, call_of
+from tests.path.conftest import is_shared, on_shared_product
+from tests.path.task_app import FORGET, Workshop, call_of
 from tests.support.directory import assign_role, grant, revoke, set_status, unassign_role
 from tests.support.eventually import within
 from tests.support.identity import Identity, identity_on
 from tests.support.job_worker import run_jobs
 from tests.support.mcp_client import NEWEST, Answer
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, product_on
 
 LIVE = "SELECT credential_kind FROM auth.mandates WHERE ended_at IS NULL"
@@ -100,12 +102,12 @@ class RetryApp:
             await admin.execute(query, *values)
 
 
-@pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[RetryApp]:
+@contextlib.asynccontextmanager
+async def open_retry_app(database: ScratchDatabase, folder: Path) -> AsyncIterator[RetryApp]:
     workshop = Workshop()
     catalogue = build_catalogue([*load_installed_modules().modules, workshop.module()])
     async with (
-        product_on(database, tmp_path / "home", catalogue=catalogue) as product,
+        product_on(database, folder / "home", catalogue=catalogue) as product,
         identity_on(product, providers=False) as identity,
     ):
         acme, globex = await product.tenant("acme"), await product.tenant("globex")
@@ -121,10 +123,41 @@ async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[RetryA
         )
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_app(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[RetryApp]:
+    async with (
+        database_server.database() as database,
+        open_retry_app(database, tmp_path_factory.mktemp("retries")) as app,
+    ):
+        yield app
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def renewed_app(shared_app: RetryApp) -> RetryApp:
+    """The same, without what earlier tests have left."""
+    shared_app.workshop.renew()
+    await shared_app.execute(FORGET)
+    return shared_app
+
+
+@pytest.fixture
+async def own_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[RetryApp]:
+    async with open_retry_app(database, tmp_path) as app:
+        yield app
+
+
+@pytest.fixture
+def app(request: pytest.FixtureRequest) -> RetryApp:
+    return request.getfixturevalue("renewed_app" if is_shared(request) else "own_app")
+
+
 async def show(http: httpx2.AsyncClient, job_id: str) -> dict[str, Any]:
     return (await http.get(f"/jobs/{job_id}")).json()
 
 
+@on_shared_product
 @pytest.mark.guarantee("G10")
 @pytest.mark.parametrize("by", ["session", "api_token"])
 async def test_it_fails_and_succeeds_when_its_person_tries_again(app: RetryApp, by: str) -> None:
@@ -149,6 +182,7 @@ async def test_it_fails_and_succeeds_when_its_person_tries_again(app: RetryApp, 
     assert [kinds.count(kind) for kind in ("mandate.created", "mandate.ended", "job.retried")] == [2, 2, 1]
 
 
+@on_shared_product
 async def test_a_batch_is_run_once_more_with_all_of_its_tools(app: RetryApp) -> None:
     steps = [{"id": tool, "module": "workshop", "tool_name": tool, "params": {}} for tool in ("watch", "fail")]
     app.workshop.is_wet = False
@@ -167,6 +201,7 @@ async def test_a_batch_is_run_once_more_with_all_of_its_tools(app: RetryApp) -> 
     assert await app.fetch(LIVE) == []
 
 
+@on_shared_product
 @pytest.mark.guarantee("G9")
 async def test_nobody_else_tries_it_again(app: RetryApp) -> None:
     async with app.worker():
@@ -222,6 +257,7 @@ async def within_end(app: RetryApp, job_id: str) -> str:
     return (await app.fetch(query, UUID(job_id)))[0]
 
 
+@on_shared_product
 async def test_what_is_cancelled_while_it_waits_loses_its_mandate_at_once(app: RetryApp) -> None:
     async with app.browser(app.ada) as http, app.browser(app.boss) as boss:
         by = [
@@ -244,6 +280,7 @@ async def test_what_is_cancelled_while_it_waits_loses_its_mandate_at_once(app: R
     assert await app.fetch(LIVE) == []
 
 
+@on_shared_product
 async def test_of_two_who_try_at_once_one_does(app: RetryApp) -> None:
     async with app.browser(app.ada) as http:
         async with app.worker():
@@ -265,6 +302,7 @@ async def permit(app: RetryApp, person: Person, job_id: str, schedule: MandateRe
     return await app.identity.zone.mandate_service.permit_retry(credential, job)
 
 
+@on_shared_product
 @pytest.mark.guarantee("G10")
 async def test_a_job_is_not_queued_with_a_dead_mandate_nor_another_s(app: RetryApp) -> None:
     """Whatever a control plane says."""
@@ -286,6 +324,7 @@ async def test_a_job_is_not_queued_with_a_dead_mandate_nor_another_s(app: RetryA
     assert {*await app.fetch(live)} == {of_bob, of_other_work}, "those of others are left alone"
 
 
+@on_shared_product
 async def test_a_mandate_without_its_job_is_no_use_and_ends(app: RetryApp) -> None:
     """The control plane is killed between the two steps."""
     async with app.worker(), app.browser(app.ada) as http:
@@ -309,6 +348,7 @@ async def test_a_mandate_without_its_job_is_no_use_and_ends(app: RetryApp) -> No
     assert await app.fetch(LIVE) == []
 
 
+@on_shared_product
 async def test_an_old_mandate_that_nobody_noticed_the_end_of_is_no_hindrance(app: RetryApp) -> None:
     async with app.worker(), app.browser(app.ada) as http:
         job_id = await app.start()
@@ -321,6 +361,7 @@ async def test_an_old_mandate_that_nobody_noticed_the_end_of_is_no_hindrance(app
         assert (await app.wait(job_id))["state"] == "succeeded"
 
 
+@on_shared_product
 async def test_who_has_too_many_waiting_is_told_and_nothing_is_left(app: RetryApp) -> None:
     async with app.worker(), app.browser(app.ada) as http:
         job_id = await app.start()
@@ -339,6 +380,7 @@ async def test_who_has_too_many_waiting_is_told_and_nothing_is_left(app: RetryAp
     assert await app.fetch(LIVE) == []
 
 
+@on_shared_product
 async def test_a_run_of_a_schedule_has_its_mandate_while_that_lives(app: RetryApp) -> None:
     mandates = app.identity.zone.mandates
     await app.use("create_schedule", **HOURLY)
@@ -367,6 +409,7 @@ async def test_a_run_of_a_schedule_has_its_mandate_while_that_lives(app: RetryAp
         assert await show(http, job_id) == before
 
 
+@on_shared_product
 async def test_metrics_count_mandates(app: RetryApp) -> None:
     """How many live, how many were made, and why others were not."""
     zone, metrics = app.identity.zone, Metrics()

@@ -1,9 +1,7 @@
 """The built-in module ``jobs``, for clients without tasks."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,23 +9,23 @@ import pytest
 from gateway.tasks import module
 from gateway.tasks.module import NO_SUCH_JOB
 from gateway.tool_runner import NO_SUCH_TOOL
-from tests.path.task_app import BIG, TaskApp, call_of, open_task_app
+from tests.path.conftest import on_shared_product
+from tests.path.task_app import BIG, TaskApp, call_of
 from tests.path.test_core_tasks import MADE_UP, id_of
 from tests.support.mcp_client import Answer
-from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person
 
 
 @pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    async with open_task_app(database, tmp_path) as app:
-        yield app
+def app(task_app: TaskApp) -> TaskApp:
+    return task_app
 
 
 async def ask(app: TaskApp, tool_name: str, person: Person | None = None, **params: Any) -> Answer:
     return await app.other.call((person or app.ada).token, "jobs", tool_name, params)
 
 
+@on_shared_product
 async def test_a_job_is_waited_for_on_another_gateway(app: TaskApp) -> None:
     job_id = id_of(await app.start("build"))
     assert (await ask(app, "get_job", job_id=job_id)).value["state"] == "queued"
@@ -46,6 +44,7 @@ async def test_a_job_is_waited_for_on_another_gateway(app: TaskApp) -> None:
     assert (failed["state"], failed["is_error"], failed["text"]) == ("failed", True, "the wood is wet")
 
 
+@on_shared_product
 async def test_the_whole_of_a_large_result_is_kept_as_long_as_its_job(app: TaskApp) -> None:
     text = " ".join(f"word{number}" for number in range(20_000))
     async with app.worker():
@@ -60,6 +59,7 @@ async def test_the_whole_of_a_large_result_is_kept_as_long_as_its_job(app: TaskA
     assert rest.value["total"] == 1
 
 
+@on_shared_product
 async def test_jobs_are_the_caller_s_own_and_need_no_role(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAGE_SIZE", 2)
     nobody = await app.product.person(app.ada.tenant, "nobody@acme.test")
@@ -78,6 +78,7 @@ async def test_jobs_are_the_caller_s_own_and_need_no_role(app: TaskApp, monkeypa
     assert (await ask(app, "list_jobs", cursor="x")).failed
 
 
+@on_shared_product
 async def test_a_job_is_cancelled(app: TaskApp) -> None:
     job_id = id_of(await app.start("make", what="x"))
     reader = await app.product.with_token(app.ada, read_only=True)
@@ -89,6 +90,7 @@ async def test_a_job_is_cancelled(app: TaskApp) -> None:
     assert app.workshop.effects == []
 
 
+@on_shared_product
 async def test_its_tools_do_not_run_as_jobs(app: TaskApp) -> None:
     call = call_of("x") | {"arguments": {"module": "jobs", "tool_name": "list_jobs"}, "task": {}}
     assert (await app.post(app.ada, "tools/call", call)).message["error"]["code"] == -32602

@@ -1,11 +1,14 @@
 """Results over the budget: what a model is shown, how it reads the rest, and who else can, by whole gateways."""
 
+import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 import orjson
 import pytest
+import pytest_asyncio
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.directory.services import set_service
@@ -14,11 +17,12 @@ from core.sealed_records import RecordSealer, UnreadableRecord
 from gateway.results.handles import parse_handle
 from gateway.results.store import KIND
 from modules.kit import AccountRequest, Context, Hints, Module, VendorApi, tool
+from tests.path.conftest import is_shared, on_shared_product
 from tests.path.shop_app import ShopApp, open_shop_app, people
 from tests.support.directory import revoke
 from tests.support.eventually import within
 from tests.support.mcp_client import MODERN, Answer
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import ACTOR, Node, Person
 from tests.support.tokens import tokens
 
@@ -79,18 +83,48 @@ def wordy_module(base_url: str) -> Module:
     )
 
 
-@pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopApp]:
-    async with open_shop_app(database, tmp_path, make_module=wordy_module) as app:
-        yield app
+@contextlib.asynccontextmanager
+async def open_app(database: ScratchDatabase, folder: Path) -> AsyncIterator[tuple[ShopApp, Person]]:
+    """A product with the module of this file, and one of its people, who is connected."""
+    async with open_shop_app(database, folder, make_module=wordy_module) as app:
+        ada, eve = await people(app)
+        for person in (ada, eve):
+            await app.add(person, f"token-of-{person.email}")
+        yield app, ada
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_app(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[ShopApp, Person]]:
+    async with (
+        database_server.database() as database,
+        open_app(database, tmp_path_factory.mktemp("results")) as opened,
+    ):
+        yield opened
 
 
 @pytest.fixture
-async def ada(app: ShopApp) -> Person:
-    ada, eve = await people(app)
-    for person in (ada, eve):
-        await app.add(person, f"token-of-{person.email}")
-    return ada
+async def own_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[tuple[ShopApp, Person]]:
+    async with open_app(database, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def opened(request: pytest.FixtureRequest) -> tuple[ShopApp, Person]:
+    app, ada = request.getfixturevalue("shared_app" if is_shared(request) else "own_app")
+    app.shop.asked.clear()
+    return app, ada
+
+
+@pytest.fixture
+def app(opened: tuple[ShopApp, Person]) -> ShopApp:
+    return opened[0]
+
+
+@pytest.fixture
+def ada(opened: tuple[ShopApp, Person]) -> Person:
+    return opened[1]
 
 
 async def ask(node: Node, person: Person, number: int = 2000, **options: Any) -> Answer:
@@ -132,6 +166,7 @@ async def test_a_small_result_is_as_it_was(app: ShopApp, ada: Person) -> None:
     assert await rows(app) == []
 
 
+@on_shared_product
 async def test_a_large_result_is_whole_items_within_the_budget(app: ShopApp, ada: Person) -> None:
     answer = await ask(app.node, ada)
     assert tokens(answer.text) <= 8000
@@ -148,6 +183,7 @@ async def test_a_large_result_is_whole_items_within_the_budget(app: ShopApp, ada
 BUDGETS = [200, 800, 3000, 50_000]
 
 
+@on_shared_product
 async def test_a_call_says_how_much_it_takes(app: ShopApp, ada: Person) -> None:
     for budget in BUDGETS:
         answer = await ask(app.node, ada, max_tokens=budget)
@@ -158,6 +194,7 @@ async def test_a_call_says_how_much_it_takes(app: ShopApp, ada: Person) -> None:
 NO_BUDGETS: list[Any] = [0, 199, 50_001, "800", 1.5, True]
 
 
+@on_shared_product
 async def test_a_budget_that_is_none_is_refused_before_anything_runs(app: ShopApp, ada: Person) -> None:
     for wrong in NO_BUDGETS:
         answer = await ask(app.node, ada, max_tokens=wrong)
@@ -166,6 +203,7 @@ async def test_a_budget_that_is_none_is_refused_before_anything_runs(app: ShopAp
         assert app.shop.asked == []
 
 
+@on_shared_product
 async def test_a_token_has_a_budget_of_its_own(app: ShopApp, ada: Person) -> None:
     frugal = await app.product.with_token(ada, result_tokens=1000)
     answer = await ask(app.node, frugal)
@@ -175,6 +213,7 @@ async def test_a_token_has_a_budget_of_its_own(app: ShopApp, ada: Person) -> Non
     assert 1500 < tokens((await ask(app.node, frugal, max_tokens=2000)).text) <= 2000
 
 
+@on_shared_product
 async def test_a_modern_client_is_known_by_its_name(app: ShopApp, ada: Person) -> None:
     arguments = {"module": "shop", "tool_name": "report", "params": {"number": 2000}}
     shown: list[int] = []
@@ -188,6 +227,7 @@ async def test_a_modern_client_is_known_by_its_name(app: ShopApp, ada: Person) -
 # --- Reading the rest -------------------------------------------------------------------------------------------------
 
 
+@on_shared_product
 async def test_the_rest_is_read_without_asking_the_vendor_again(app: ShopApp, ada: Person) -> None:
     first = await ask(app.node, ada)
     handle, found, at = first.value["partial"]["handle"], list(first.value["items"]), len(first.value["items"])
@@ -201,6 +241,7 @@ async def test_the_rest_is_read_without_asking_the_vendor_again(app: ShopApp, ad
     assert len(app.shop.asked) == 1
 
 
+@on_shared_product
 async def test_columns_are_rows(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     answer = await read(app.node, ada, handle, path="items", start=10, count=2, columns=["key", "labels[1]", "body"])
@@ -209,6 +250,7 @@ async def test_columns_are_rows(app: ShopApp, ada: Person) -> None:
     assert answer.value["next"] == 12
 
 
+@on_shared_product
 async def test_a_text_is_found(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     answer = await find(app.node, ada, handle, "falkenberg")
@@ -226,6 +268,7 @@ WRONG_PLACES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@on_shared_product
 async def test_what_is_not_there_is_told(app: ShopApp, ada: Person) -> None:
     for params, error in WRONG_PLACES:
         answer = await read(app.node, ada, await handle_of(app.node, ada), **params)
@@ -233,8 +276,9 @@ async def test_what_is_not_there_is_told(app: ShopApp, ada: Person) -> None:
         assert answer.text.startswith(error)
 
 
+@on_shared_product
 async def test_the_module_is_read_by_its_name_and_never_listed(app: ShopApp, ada: Person) -> None:
-    nobody = await app.product.person(ada.tenant, "nobody@acme.test")
+    nobody = await app.product.person(ada.tenant, f"nobody-{uuid4()}@acme.test")
     answer = await app.node.tool(nobody.token, "get_module_schema", {"module": "results"})
     assert [one["name"] for one in answer.value["modules"][0]["tools"]] == [
         "read_result",
@@ -247,6 +291,7 @@ async def test_the_module_is_read_by_its_name_and_never_listed(app: ShopApp, ada
         assert "results" not in (await app.node.post(person.token, "tools/list")).result["tools"][0]["description"]
 
 
+@on_shared_product
 async def test_any_replica_serves_it(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     async with app.product.gateway(allowed_private_hosts=(app.shop.host,)) as other:
@@ -265,6 +310,7 @@ def step(id: str, number: int = 2000, **options: Any) -> dict[str, Any]:
     return {"id": id, "module": "shop", "tool_name": "report", "params": {"number": number}, "output": True, **options}
 
 
+@on_shared_product
 async def test_the_results_of_a_batch_share_the_budget(app: ShopApp, ada: Person) -> None:
     answer = await batch(app.node, ada, step("small", 3), step("a"), step("b"), step("own", max_tokens=500))
     assert not answer.failed
@@ -278,6 +324,7 @@ async def test_the_results_of_a_batch_share_the_budget(app: ShopApp, ada: Person
         assert (await find(app.node, ada, result["partial"]["handle"], "Falkenberg")).value["total"] == 1
 
 
+@on_shared_product
 async def test_parts_of_kept_results_share_the_budget_too(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     part = {"module": "results", "tool_name": "read_result", "output": True}
@@ -290,6 +337,7 @@ async def test_parts_of_kept_results_share_the_budget_too(app: ShopApp, ada: Per
         assert "partial" not in one["result"]
 
 
+@on_shared_product
 async def test_a_batch_reads_five_kept_results(app: ShopApp, ada: Person) -> None:
     handles = [await handle_of(app.node, ada) for _ in range(6)]
     text = {"id": "w", "module": "shop", "tool_name": "write", "output": True}
@@ -300,6 +348,7 @@ async def test_a_batch_reads_five_kept_results(app: ShopApp, ada: Person) -> Non
         assert ("at most 5 kept results in one batch" if failed else "ABC-0 ABC-0") in answer.text
 
 
+@on_shared_product
 async def test_a_step_takes_from_a_kept_result_what_no_model_was_shown(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     text = {"id": "w", "module": "shop", "tool_name": "write", "output": True}
@@ -312,8 +361,9 @@ async def test_a_step_takes_from_a_kept_result_what_no_model_was_shown(app: Shop
     assert "has no" in answer.text
 
 
+@on_shared_product
 async def test_a_batch_with_a_handle_of_somebody_else_does_not_run(app: ShopApp, ada: Person) -> None:
-    other = await app.product.person(ada.tenant, "bob@acme.test", allow=["*"])
+    other = await app.product.person(ada.tenant, f"bob-{uuid4()}@acme.test", allow=["*"])
     await app.add(other, "token-of-bob-0123456789")
     handle = await handle_of(app.node, ada)
     app.shop.asked.clear()
@@ -328,11 +378,12 @@ async def test_a_batch_with_a_handle_of_somebody_else_does_not_run(app: ShopApp,
 # --- Who may ----------------------------------------------------------------------------------------------------------
 
 
+@on_shared_product
 async def test_nobody_else_reads_it(app: ShopApp, ada: Person) -> None:
     """Another person of the tenant with the same rights, an administrator of another tenant, somebody without roles."""
     handle = await handle_of(app.node, ada)
-    bob = await app.product.person(ada.tenant, "bob@acme.test", allow=["*"])
-    nobody = await app.product.person(ada.tenant, "nobody@acme.test")
+    bob = await app.product.person(ada.tenant, f"bob-{uuid4()}@acme.test", allow=["*"])
+    nobody = await app.product.person(ada.tenant, f"nobody-{uuid4()}@acme.test")
     initech = await app.product.tenant("initech")
     eve = await app.product.person(initech, "eve@initech.test", allow=["*"])
     for person in (bob, nobody, eve):
@@ -341,6 +392,7 @@ async def test_nobody_else_reads_it(app: ShopApp, ada: Person) -> None:
     assert (await find(app.node, same, handle, "Falkenberg")).value["total"] == 1
 
 
+@on_shared_product
 async def test_a_handle_that_was_changed_or_made_up_opens_nothing(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     changed = handle[:30] + ("A" if handle[30] != "A" else "B") + handle[31:]

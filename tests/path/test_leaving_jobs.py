@@ -1,8 +1,6 @@
 """A client that leaves, or cancels its request, while its call waits for the job that it has become."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -10,20 +8,19 @@ import pytest
 
 from gateway.mcp import cancellation
 from gateway.tasks.idempotency import IDEMPOTENCY_META
-from tests.path.task_app import DECLARED, TaskApp, call_of, open_task_app
+from tests.path.conftest import on_shared_product
+from tests.path.task_app import DECLARED, TaskApp, call_of
 from tests.path.test_cancelling import send as send_cancelled
 from tests.path.test_cancelling import settle
 from tests.support.eventually import within
 from tests.support.mcp_client import MODERN, NEWEST, bearer, envelope, headers_for
-from tests.support.postgres import ScratchDatabase
 
 FORMS = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}}
 
 
 @pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    async with open_task_app(database, tmp_path) as app:
-        yield app
+def app(task_app: TaskApp) -> TaskApp:
+    return task_app
 
 
 class Caller:
@@ -54,6 +51,7 @@ async def states(app: TaskApp) -> list[tuple[str, bool]]:
     return [tuple(row) for row in rows]
 
 
+@on_shared_product
 @pytest.mark.parametrize("more", [{}, FORMS], ids=["alone", "with forms"])
 async def test_leaving_cancels_the_job_that_the_call_waits_for(app: TaskApp, more: dict[str, Any]) -> None:
     async with app.worker():
@@ -69,6 +67,7 @@ async def test_leaving_cancels_the_job_that_the_call_waits_for(app: TaskApp, mor
         await within(5, is_cancelled)
 
 
+@on_shared_product
 async def test_leaving_cancels_a_job_that_has_not_begun(app: TaskApp) -> None:
     caller = Caller(app, MODERN, call_of("make", what="chair"))
 
@@ -84,6 +83,7 @@ async def test_leaving_cancels_a_job_that_has_not_begun(app: TaskApp) -> None:
     assert app.workshop.effects == []
 
 
+@on_shared_product
 async def test_who_can_come_back_by_a_key_cancels_nothing(app: TaskApp) -> None:
     params = call_of("build") | {"_meta": {IDEMPOTENCY_META: "k"}}
     async with app.worker():
@@ -97,6 +97,7 @@ async def test_who_can_come_back_by_a_key_cancels_nothing(app: TaskApp) -> None:
     assert answer.result["structuredContent"]["made"] == "house"
 
 
+@on_shared_product
 async def test_leaving_cancels_nothing_of_earlier_revisions(app: TaskApp) -> None:
     async with app.worker():
         caller = Caller(app, NEWEST, call_of("build"))
@@ -110,6 +111,7 @@ async def test_leaving_cancels_nothing_of_earlier_revisions(app: TaskApp) -> Non
     assert await states(app) == [("succeeded", False)]
 
 
+@on_shared_product
 async def test_a_client_that_was_told_of_its_task_leaves_it_alone(app: TaskApp) -> None:
     async with app.worker():
         caller = Caller(app, MODERN, call_of("build") | DECLARED)
@@ -121,6 +123,7 @@ async def test_a_client_that_was_told_of_its_task_leaves_it_alone(app: TaskApp) 
         assert await states(app) == [("running", False)]
 
 
+@on_shared_product
 async def test_cancelling_the_request_cancels_its_job(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cancellation, "COUNT_SECONDS", 1.5)
     async with app.worker():

@@ -3,7 +3,6 @@
 import hashlib
 from typing import Any
 
-import httpx2
 import pytest
 
 from core.directory.services import set_settings
@@ -32,6 +31,13 @@ async def save(node: Node, token: str, **memo: Any) -> dict[str, Any]:
 
 async def query(node: Node, token: str, text: str, **params: Any) -> list[dict[str, Any]]:
     return (await node.call(token, "memo", "query_memo", {"query": text, **params})).value["results"]
+
+
+async def choose_settings(product: Product, people: People, wanted: dict[str, Any]) -> None:
+    def choose(stored: Any) -> Any:
+        return apply_changes(MODULE, stored, wanted)
+
+    await set_settings(product.console, ACTOR, people.acme.id, "memo", choose)
 
 
 async def test_a_summary_is_kept_and_found(node: Node, people: People) -> None:
@@ -67,6 +73,59 @@ async def test_without_a_summary_no_text_is_kept(node: Node, people: People) -> 
     assert [one["metadata"]["chunk_index"] for one in got["entries"]] == list(range(len(saved["chroma_ids"])))
 
 
+STRUCTURED = "# Plan\n\nWe move the servers in May.\n\n## Costs\n\nNobody knows yet.\n\n" * 400
+
+
+async def test_a_text_is_divided_by_the_service_s_setting(product: Product, node: Node, people: People) -> None:
+    """And by neither the embedding model's own size nor headings, where it fits."""
+    token, japanese = people.admin.token, "契約の更新を三月に確認する。" * 300
+
+    async def count_entries(text: str, node: Node = node) -> int:
+        return len((await save(node, token, session_id="s", text=text))["chroma_ids"])
+
+    assert [await count_entries(japanese[:size]) for size in (2_000, 2_100, 3_900)] == [1, 2, 2]
+    assert await count_entries("word " * 400) == await count_entries(STRUCTURED[:2_000]) == 1
+    await choose_settings(product, people, {"max_chunk_chars": 4_000})
+    async with product.gateway() as fresh:
+        assert await count_entries(STRUCTURED[:4_000], fresh) == 1
+
+
+async def test_a_summary_is_one_entry_whatever_its_length(node: Node, people: People) -> None:
+    summary = STRUCTURED[:20_000]
+    saved = await save(node, people.admin.token, **LUNCH | {"summary": summary})
+    assert saved["chroma_ids"] == [f"{saved['memo_id']}-0"]
+    async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
+        bearer = {"Authorization": f"Bearer {people.admin.token}"}
+        got = await http.get("/rag/memo/get", params={"memo_id": saved["memo_id"]}, headers=bearer)
+    (entry,) = got.json()["entries"]
+    assert entry["summary"] == summary
+    (found,) = await query(node, people.admin.token, "moving servers")
+    assert found["metadata"] == entry["metadata"]
+
+
+@pytest.mark.parametrize("keyword", ["PRJ-4711", "議事録"])
+async def test_a_memo_is_found_first_by_its_keyword(node: Node, people: People, keyword: str) -> None:
+    """Also one of which no text is kept, and beside memos that are nearer in meaning."""
+    token = people.admin.token
+    for text in ("Project minutes of the meeting", "会議の記録とプロジェクト", f"Not {keyword[:-1]}, another project"):
+        await save(node, token, session_id="s", text=text, summary=text)
+    wanted = await save(node, token, session_id="s", text="Bananas are yellow.", keywords=["fruit", keyword])
+    found = await query(node, token, keyword)
+    assert found[0]["metadata"]["memo_id"] == wanted["memo_id"]
+    assert found[0]["summary"] is None
+    rest = [one["distance"] for one in found[1:]]
+    assert rest == sorted(rest)
+    assert await query(node, people.other_admin.token, keyword) == []
+
+
+@on_shared_product
+@pytest.mark.parametrize("importance", [0, 1, -3.5, 100, 1e300, None])
+async def test_an_importance_is_any_number(node: Node, people: People, importance: float | None) -> None:
+    saved = await save(node, people.admin.token, **DEPLOY | {"importance": importance})
+    got = (await node.call(people.admin.token, "memo", "get_memo", {"memo_id": saved["memo_id"]})).value
+    assert got["entries"][0]["metadata"]["importance"] == importance
+
+
 async def test_memos_are_ones_own(product: Product, node: Node, people: People) -> None:
     colleague = await product.person(people.acme, "colleague@mail.test", allow=["memo.*"])
     saved = await save(node, people.admin.token, **DEPLOY)
@@ -89,10 +148,7 @@ async def test_memos_are_ones_own(product: Product, node: Node, people: People) 
 async def test_a_tenant_s_model_wants_its_key(
     product: Product, node: Node, people: People, model: str, problem: str
 ) -> None:
-    def choose(stored: Any) -> Any:
-        return apply_changes(MODULE, stored, {"embedding_model": model})
-
-    await set_settings(product.console, ACTOR, people.acme.id, "memo", choose)
+    await choose_settings(product, people, {"embedding_model": model})
     answer = await node.call(people.admin.token, "memo", "save_memo", DEPLOY)
     assert answer.failed
     assert problem in answer.text
@@ -101,10 +157,7 @@ async def test_a_tenant_s_model_wants_its_key(
 
 
 async def test_a_tenant_may_keep_chunks_and_hashes(product: Product, node: Node, people: People) -> None:
-    wanted = {"keep_chunks": True, "keep_hashes": True}
-    await set_settings(
-        product.console, ACTOR, people.acme.id, "memo", lambda stored: apply_changes(MODULE, stored, wanted)
-    )
+    await choose_settings(product, people, {"keep_chunks": True, "keep_hashes": True})
     saved = await save(node, people.admin.token, session_id="s", text=TEXT)
     (found,) = await query(node, people.admin.token, "契約")
     assert found["summary"] == TEXT
@@ -134,8 +187,9 @@ async def test_no_job_and_no_schedule_takes_a_text(node: Node, people: People) -
         ({"text": ""}, "text"),
         ({"text": "x" * 200_001}, "text"),
         ({"session_id": ""}, "session_id"),
-        ({"importance": 2}, "importance"),
+        ({"importance": "high"}, "importance"),
         ({"keywords": ["k"] * 51}, "keywords"),
+        ({"keywords": ["k" * 100] * 5}, "keywords have at most 500 characters together"),
         ({"summary": ""}, "summary"),
     ],
 )
@@ -147,65 +201,6 @@ async def test_bad_input_is_named_without_the_text(
     assert problem in answer.text
     assert "カナリア" not in answer.text
     assert len(answer.text) < 1_000
-
-
-async def test_the_same_operations_over_http(node: Node, people: People) -> None:
-    async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
-        bearer = {"Authorization": f"Bearer {people.admin.token}"}
-        saved = await http.post("/rag/memo/save", json=DEPLOY, headers=bearer)
-        assert saved.status_code == 200, saved.text
-        memo_id = saved.json()["memo_id"]
-        found = await http.get("/rag/memo/search", params={"query": "release day", "n_results": 1}, headers=bearer)
-        assert found.json()["query"] == "release day"
-        assert [one["summary"] for one in found.json()["results"]] == [DEPLOY["summary"]]
-        got = await http.get("/rag/memo/get", params={"memo_id": memo_id}, headers=bearer)
-        assert got.json()["entries"][0]["metadata"]["session_id"] == "s2"
-        stranger = {"Authorization": f"Bearer {people.other_admin.token}"}
-        assert (await http.get("/rag/memo/get", params={"memo_id": memo_id}, headers=stranger)).status_code == 404
-        deleted = await http.post("/rag/memo/delete", json={"memo_id": memo_id}, headers=bearer)
-        assert deleted.json() == {"memo_id": memo_id, "deleted": 1}
-        assert (await http.get("/rag/memo/get", params={"memo_id": memo_id}, headers=bearer)).status_code == 404
-
-
-BAD_REQUESTS: list[tuple[str, str, dict[str, Any], int]] = [
-    ("POST", "/rag/memo/save", {"content": b"{"}, 400),
-    ("POST", "/rag/memo/save", {"content": b"[]"}, 400),
-    ("POST", "/rag/memo/save", {"content": b"x" * 5_000_000}, 413),
-    ("POST", "/rag/memo/save", {"json": {"session_id": "s"}}, 422),
-    ("POST", "/rag/memo/save", {"json": DEPLOY | {"colour": "red"}}, 422),
-    ("GET", "/rag/memo/save", {}, 405),
-    ("GET", "/rag/memo/search", {}, 422),
-    ("GET", "/rag/memo/search?query=%ff", {}, 400),
-    ("GET", "/rag/memo/search?query=x&n_results=many", {}, 400),
-    ("GET", "/rag/memo/search?query=x&n_results=51", {}, 422),
-    ("GET", "/rag/memo/get?memo_id=1", {}, 422),
-]
-
-
-@on_shared_product
-async def test_bad_requests_are_refused(node: Node, people: People) -> None:
-    async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
-        bearer = {"Authorization": f"Bearer {people.admin.token}"}
-        for method, path, options, status in BAD_REQUESTS:
-            answer = await http.request(method, path, headers=bearer, **options)
-            assert (answer.status_code, method, path) == (status, method, path), answer.text
-            assert isinstance(answer.json()["error"], str)
-
-
-@on_shared_product
-async def test_a_route_asks_who_calls_as_mcp_does(node: Node, people: People) -> None:
-    async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
-        refused = await http.post("/rag/memo/save", json=DEPLOY)
-        assert refused.status_code == 401
-        assert "resource_metadata" in refused.headers["www-authenticate"]
-        for token in ("mcpist_wrong", people.admin.token[:-1]):
-            wrong = {"Authorization": f"Bearer {token}"}
-            assert (await http.post("/rag/memo/save", json=DEPLOY, headers=wrong)).status_code == 401
-        hidden = {"Authorization": f"Bearer {people.nobody.token}"}
-        answer: httpx2.Response = await http.get("/rag/memo/search?query=x", headers=hidden)
-        assert (answer.status_code, answer.json()["error"]) == (404, NO_SUCH_TOOL)
-        elsewhere = {"Authorization": f"Bearer {people.admin.token}", "Origin": "https://evil.example"}
-        assert (await http.post("/rag/memo/save", json=DEPLOY, headers=elsewhere)).status_code == 403
 
 
 async def test_the_healthcheck_names_store_and_model(node: Node, people: People) -> None:
@@ -222,5 +217,27 @@ async def test_the_healthcheck_names_store_and_model(node: Node, people: People)
             },
         )
         asked = await node.call(people.admin.token, "memo", "healthcheck", {})
-        assert asked.value == {"status": "ok", "embedding_model": "use-multilingual-v3"}
+        assert asked.value == {"status": "ok", "embedding_model": "use-multilingual-v3", "problem": None}
         assert (await http.get("/healthcheck")).json()["embedding_model_loaded"] is True
+
+
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        ("voyage-3-lite", "There is no API key of Voyage: an administrator can add one"),
+        ("no-such-model", "There is no embedding model no-such-model here"),
+    ],
+)
+async def test_the_healthcheck_is_of_the_caller_s_memos(
+    product: Product, node: Node, people: People, model: str, problem: str
+) -> None:
+    """Of the model by which their next memo is embedded: their collection's, or that of the service's setting."""
+    await save(node, people.admin.token, **LUNCH)
+    await choose_settings(product, people, {"embedding_model": model})
+    colleague = await product.person(people.acme, "colleague@mail.test", allow=["memo.*"])
+    ok = {"status": "ok", "embedding_model": "use-multilingual-v3", "problem": None}
+    async with product.gateway() as fresh:
+        for token in (people.admin.token, people.other_admin.token):
+            assert (await fresh.call(token, "memo", "healthcheck", {})).value == ok
+        asked = await fresh.call(colleague.token, "memo", "healthcheck", {})
+    assert asked.value == {"status": "degraded", "embedding_model": model, "problem": problem}

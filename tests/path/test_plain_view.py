@@ -74,6 +74,19 @@ async def test_other_exposures(node: Node, people: People) -> None:
 
 
 @on_shared_product
+async def test_modules_of_a_document_have_its_names(node: Node, people: People) -> None:
+    names = await list_names(node, people.admin, "/mcp/plain/memo,rag")
+    assert {"search_docs", "search_keyword", "get_doc", "index_doc"} <= set(names)
+    assert {"save_memo", "query_memo", "get_memo", "delete_memo", "healthcheck"} <= set(names)
+    assert not [name for name in names if name.startswith(("rag_", "memo_"))]
+    saved = await run(node, people.admin, "/mcp/plain/memo", "save_memo", {"session_id": "s", "text": "x"})
+    assert saved.value["used_summary"] is False
+    hidden = await run(node, people.reader, "/mcp/plain/memo", "save_memo", {"session_id": "s", "text": "x"})
+    made_up = await run(node, people.reader, "/mcp/plain/memo", "save_mess", {"session_id": "s", "text": "x"})
+    assert hidden.comparable == made_up.comparable
+
+
+@on_shared_product
 async def test_a_plain_tool_is_as_call_is(node: Node, people: People) -> None:
     """Results and errors, byte for byte."""
     for name, arguments in (

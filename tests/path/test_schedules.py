@@ -1,9 +1,7 @@
 """Schedules through `/mcp`: made by their person, agreed to on a page, run in their absence, and nobody else's."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,20 +13,19 @@ from core.sealed_records import RecordSealer
 from gateway.tasks.own_schedules import NO_CALL, NO_SUCH_SCHEDULE, NOT_SCHEDULED, OTHER_REQUEST
 from gateway.tool_runner import NO_SUCH_TOOL
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
-from tests.path.task_app import TaskApp, open_task_app
+from tests.path.conftest import on_shared_product
+from tests.path.task_app import TaskApp
 from tests.path.test_core_tasks import MADE_UP
 from tests.support.eventually import within
 from tests.support.mcp_client import Answer
-from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person
 
 HOURLY = {"title": "毎時", "module": "workshop", "tool_name": "make", "params": {"what": "椅子"}, "every_seconds": 3600}
 
 
 @pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    async with open_task_app(database, tmp_path) as app:
-        yield app
+def app(task_app: TaskApp) -> TaskApp:
+    return task_app
 
 
 async def ask(app: TaskApp, name: str, person: Person | None = None, **params: Any) -> Answer:
@@ -61,6 +58,7 @@ async def list_own(app: TaskApp, person: Person | None = None) -> list[dict[str,
     return (await ask(app, "list_schedules", person)).value["schedules"]
 
 
+@on_shared_product
 async def test_a_schedule_runs_after_its_person_has_agreed(app: TaskApp) -> None:
     made = (await ask(app, "create_schedule", **HOURLY)).value
     assert made["consent_url"].endswith("/account#mandates")
@@ -101,6 +99,7 @@ async def test_a_schedule_runs_after_its_person_has_agreed(app: TaskApp) -> None
     assert len(app.workshop.effects) == 2
 
 
+@on_shared_product
 async def test_schedules_are_the_caller_s_own(app: TaskApp) -> None:
     schedule_id = (await ask(app, "create_schedule", **HOURLY)).value["schedule_id"]
     for person in (app.bob, app.eve):
@@ -118,6 +117,7 @@ async def test_schedules_are_the_caller_s_own(app: TaskApp) -> None:
         assert await admin.fetchval("SELECT count(*) FROM auth.mandates WHERE ended_at IS NULL") == 0
 
 
+@on_shared_product
 async def test_what_does_not_exist_for_the_caller_is_not_scheduled(app: TaskApp) -> None:
     nobody = await app.product.person(app.ada.tenant, "nobody@acme.test")
     hidden = await ask(app, "create_schedule", nobody, **HOURLY)
@@ -148,6 +148,7 @@ BAD_INPUT: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@on_shared_product
 async def test_bad_input_is_named(app: TaskApp) -> None:
     for changes, problem in BAD_INPUT:
         answer = await ask(app, "create_schedule", **HOURLY | changes)
@@ -158,6 +159,7 @@ async def test_bad_input_is_named(app: TaskApp) -> None:
             assert await admin.fetchval("SELECT count(*) FROM auth.mandates WHERE ended_at IS NULL") == 0
 
 
+@on_shared_product
 async def test_a_single_run_at_a_local_time(app: TaskApp) -> None:
     at = (datetime.now(UTC) + timedelta(days=2)).replace(second=0, microsecond=0)
     local = at + timedelta(hours=9)
@@ -182,6 +184,7 @@ STEPS = (
 )
 
 
+@on_shared_product
 async def test_a_batch_runs_at_times(app: TaskApp) -> None:
     made = (await ask(app, "create_schedule", **batch(*STEPS))).value
     assert ("module" in made, "tool_name" in made) == (False, False)
@@ -209,6 +212,7 @@ BAD_BATCHES: list[tuple[Any, str]] = [
 ]
 
 
+@on_shared_product
 async def test_a_batch_is_checked_before_it_is_scheduled(app: TaskApp) -> None:
     for steps, problem in BAD_BATCHES:
         answer = await ask(app, "create_schedule", **batch(*steps))
@@ -218,6 +222,7 @@ async def test_a_batch_is_checked_before_it_is_scheduled(app: TaskApp) -> None:
             assert await admin.fetchval("SELECT count(*) FROM auth.mandates") == 0
 
 
+@on_shared_product
 async def test_arguments_that_fit_no_more_end_the_run_with_what_is_wrong(app: TaskApp) -> None:
     await ask(app, "create_schedule", **HOURLY)
     await agree(app, app.ada)
@@ -241,6 +246,7 @@ async def test_arguments_that_fit_no_more_end_the_run_with_what_is_wrong(app: Ta
     assert app.workshop.effects == []
 
 
+@on_shared_product
 async def test_what_nobody_agrees_to_ends(app: TaskApp) -> None:
     await ask(app, "create_schedule", **HOURLY)
     async with open_role_database(app.product.deployment, BROKER_ROLE, max_connections=1) as broker:
@@ -250,6 +256,7 @@ async def test_what_nobody_agrees_to_ends(app: TaskApp) -> None:
     assert "consent_url" not in ended
 
 
+@on_shared_product
 async def test_the_same_key_makes_one_schedule(app: TaskApp) -> None:
     once: dict[str, Any] = {**HOURLY, "idempotency_key": "nightly"}
     first = (await ask(app, "create_schedule", **once)).value

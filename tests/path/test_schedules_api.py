@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import httpx2
 import pytest
+import pytest_asyncio
 
 from core.audit.event import AuditEventKind
 from core.directory.tenants import set_status
@@ -17,11 +17,11 @@ from core.directory.users import change_user, remove_user
 from core.scopes import ADMIN_SCOPES, ALL_SCOPES
 from gateway.tasks.own_schedules import NOT_SCHEDULED, OTHER_REQUEST
 from gateway.tool_runner import NO_SUCH_TOOL
-from tests.path.task_app import TaskApp, open_task_app
+from tests.path.conftest import is_shared, on_shared_product
+from tests.path.task_app import TaskApp
 from tests.path.test_schedules import STEPS, agree
 from tests.support.eventually import within
 from tests.support.identity import Identity, identity_on
-from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person
 
 HOURLY = {"title": "毎時", "module": "workshop", "tool": "make", "params": {"what": "椅子"}, "every_seconds": 3600}
@@ -51,17 +51,29 @@ class Desk:
 
     async def admin(self) -> Person:
         """An administrator of the tenant of Ada and Bob."""
-        boss = await self.app.product.person(self.app.ada.tenant, "boss@acme.test")
+        boss = await self.app.product.person(self.app.ada.tenant, f"boss-{uuid4()}@acme.test")
         await change_user(self.app.product.console, ACTOR, boss.tenant.id, boss.id, system_role="admin")
         return await self.app.product.with_token(boss, scopes=ALL_SCOPES)
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_desk(shared_task_app: TaskApp) -> AsyncIterator[Desk]:
+    async with identity_on(shared_task_app.product, providers=False) as identity:
+        yield Desk(shared_task_app, identity)
+
+
 @pytest.fixture
-async def desk(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with open_task_app(database, tmp_path) as app, identity_on(app.product, providers=False) as identity:
-        yield Desk(app, identity)
+async def own_desk(own_task_app: TaskApp) -> AsyncIterator[Desk]:
+    async with identity_on(own_task_app.product, providers=False) as identity:
+        yield Desk(own_task_app, identity)
 
 
+@pytest.fixture
+def desk(request: pytest.FixtureRequest, task_app: TaskApp) -> Desk:
+    return request.getfixturevalue("shared_desk" if is_shared(request) else "own_desk")
+
+
+@on_shared_product
 async def test_a_schedule_of_a_script_s_runs_when_its_person_has_agreed(desk: Desk) -> None:
     made = await desk.create()
     assert (made["state"], made["title"], made["kind"]) == ("waiting_for_consent", "毎時", "call")
@@ -97,6 +109,7 @@ async def test_a_schedule_of_a_script_s_runs_when_its_person_has_agreed(desk: De
     assert kinds == ["schedule.run", "schedule.paused", "schedule.resumed", "schedule.deleted"]
 
 
+@on_shared_product
 @pytest.mark.guarantee("G9")
 async def test_each_person_has_their_own_and_administrators_no_contents(desk: Desk) -> None:
     made = [await desk.create(title=f"秘密 {number}") for number in range(3)]
@@ -137,6 +150,7 @@ async def test_each_person_has_their_own_and_administrators_no_contents(desk: De
     assert [one["title"] for one in (await desk.ask(desk.app.ada, "GET")).json()["items"]] == ["秘密 2", "秘密 0"]
 
 
+@on_shared_product
 async def test_its_person_changes_all_but_its_call(desk: Desk) -> None:
     made = await desk.create()
     await agree(desk.app, desk.app.ada)
@@ -184,6 +198,7 @@ async def test_its_person_changes_all_but_its_call(desk: Desk) -> None:
     assert (await desk.ask(desk.app.ada, "PATCH", path, json={"title": "x"})).status_code == 404
 
 
+@on_shared_product
 async def test_a_single_run_is_moved_within_its_permission(desk: Desk) -> None:
     at = (datetime.now(UTC) + timedelta(days=2)).replace(second=0, microsecond=0)
     made = await desk.create(every_seconds=None, at=f"{at:%Y-%m-%dT%H:%M}")
@@ -201,6 +216,7 @@ async def test_a_single_run_is_moved_within_its_permission(desk: Desk) -> None:
     assert (ended.status_code, ended.json()["detail"]) == (409, "this schedule is ended")
 
 
+@on_shared_product
 async def test_it_is_as_checked_as_the_tool(desk: Desk) -> None:
     nobody = await desk.app.product.person(desk.app.ada.tenant, "nobody@acme.test")
     for changes in ({}, {"tool": "no_such_tool"}):
@@ -226,6 +242,7 @@ async def test_it_is_as_checked_as_the_tool(desk: Desk) -> None:
         assert await admin.fetchval("SELECT count(*) FROM auth.mandates") == 0
 
 
+@on_shared_product
 async def test_a_page_makes_one_with_its_session_s_access_token(desk: Desk) -> None:
     cookie = {"Cookie": await desk.identity.session(desk.app.ada), "Origin": desk.identity.url}
     async with httpx2.AsyncClient(trust_env=False, timeout=30) as http:
@@ -235,6 +252,7 @@ async def test_a_page_makes_one_with_its_session_s_access_token(desk: Desk) -> N
     assert len((await desk.ask(desk.app.ada, "GET", headers=cookie)).json()["items"]) == 1
 
 
+@on_shared_product
 async def test_the_same_key_makes_one(desk: Desk) -> None:
     key = {"Authorization": f"Bearer {desk.app.ada.token}", "Idempotency-Key": "nightly"}
     answers = [await desk.ask(desk.app.ada, "POST", json=HOURLY, headers=key) for _ in range(2)]
@@ -246,6 +264,7 @@ async def test_the_same_key_makes_one(desk: Desk) -> None:
     assert wrong.status_code == 400
 
 
+@on_shared_product
 async def test_a_batch_is_scheduled(desk: Desk) -> None:
     steps = {"module": "", "tool": "", "params": {}, "commands": list(STEPS)}
     made = await desk.create(**steps)
@@ -264,6 +283,7 @@ def next_change(forward: bool) -> datetime:
         day += timedelta(days=1)
 
 
+@on_shared_product
 @pytest.mark.parametrize(
     ("forward", "cron", "expected"),
     [(True, True, "01:00"), (True, False, "01:30"), (False, True, "00:30"), (False, False, "00:30")],
@@ -306,6 +326,7 @@ REFUSED_CHANGES: list[dict[str, Any]] = [
 ]
 
 
+@on_shared_product
 async def test_every_input_has_a_limit(desk: Desk) -> None:
     for changes in REFUSED_CHANGES:
         answer = await desk.ask(desk.app.ada, "POST", json=HOURLY | changes)
@@ -354,6 +375,7 @@ ODD_BODIES = [
 ]
 
 
+@on_shared_product
 async def test_odd_bytes_are_refused(desk: Desk) -> None:
     for body in ODD_BODIES:
         headers = {"Authorization": f"Bearer {desk.app.ada.token}", "Content-Type": "application/json"}

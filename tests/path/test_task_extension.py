@@ -1,8 +1,6 @@
 """Tasks by the extension of 2026-07-28, and the same tools for clients without tasks."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +11,12 @@ from gateway.tasks import job_starter
 from gateway.tasks.task_form import NO_SUCH_TASK
 from jobs import job_run
 from jobs.queue import JobQueue
-from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of, open_task_app
+from tests.path.conftest import on_shared_product
+from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of
 from tests.path.test_core_tasks import MADE_UP
 from tests.path.test_taking_effect import suspend_user
 from tests.support.eventually import within
 from tests.support.mcp_client import MODERN, NEWEST, Answer
-from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person
 
 METHODS: list[tuple[str, dict[str, Any]]] = [("get", {}), ("update", {"inputResponses": {}}), ("cancel", {})]
@@ -26,9 +24,8 @@ MISSING = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
 
 
 @pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    async with open_task_app(database, tmp_path) as app:
-        yield app
+def app(task_app: TaskApp) -> TaskApp:
+    return task_app
 
 
 async def ended(app: TaskApp, task_id: str, person: Person | None = None) -> dict[str, Any]:
@@ -48,6 +45,7 @@ def refused(answer: Answer) -> tuple[int, int]:
     return answer.status, answer.message["error"]["code"]
 
 
+@on_shared_product
 async def test_it_is_advertised_and_other_revisions_are_told_nothing(app: TaskApp) -> None:
     discovered = (await app.node.post(app.ada.token, "server/discover", revision=MODERN)).result["capabilities"]
     assert discovered["extensions"] == {EXTENSION: {}}
@@ -56,6 +54,7 @@ async def test_it_is_advertised_and_other_revisions_are_told_nothing(app: TaskAp
     assert not any("execution" in tool for tool in tools)
 
 
+@on_shared_product
 async def test_an_asynchronous_tool_becomes_a_task(app: TaskApp) -> None:
     created = (await app.start_modern("make", what="chair")).result
     assert (created["resultType"], created["status"]) == ("task", "working")
@@ -70,6 +69,7 @@ async def test_an_asynchronous_tool_becomes_a_task(app: TaskApp) -> None:
     assert app.workshop.effects == ["chair"]
 
 
+@on_shared_product
 async def test_another_tool_is_answered_at_once(app: TaskApp) -> None:
     answer = (await app.start_modern("look", at="oak")).result
     assert (answer["resultType"], answer["structuredContent"]["made"]) == ("complete", "oak")
@@ -77,6 +77,7 @@ async def test_another_tool_is_answered_at_once(app: TaskApp) -> None:
     assert hinted.result["resultType"] == "complete"
 
 
+@on_shared_product
 async def test_a_batch_with_an_asynchronous_step_becomes_a_task(app: TaskApp) -> None:
     def steps(tool: str, **params: str) -> dict[str, Any]:
         step = {"id": "a", "module": "workshop", "tool_name": tool, "params": params, "output": True}
@@ -97,6 +98,7 @@ def steps_of(*tools: str) -> dict[str, Any]:
     return {"name": "batch", "arguments": {"commands": steps}}
 
 
+@on_shared_product
 async def test_a_batch_that_ends_soon_is_answered_with_its_result(app: TaskApp) -> None:
     async with app.worker():
         answer = await app.modern("tools/call", **steps_of("look", "look"))
@@ -106,6 +108,7 @@ async def test_a_batch_that_ends_soon_is_answered_with_its_result(app: TaskApp) 
     assert [task["status"] for task in listed] == ["completed"], "it was durable before it ran"
 
 
+@on_shared_product
 async def test_a_batch_that_takes_longer_becomes_a_task(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_starter, "SHORT_SECONDS", 0.05)
     async with app.worker():
@@ -119,6 +122,7 @@ async def test_a_batch_that_takes_longer_becomes_a_task(app: TaskApp, monkeypatc
         assert answer.message["error"]["message"] == NO_SUCH_TASK
 
 
+@on_shared_product
 async def test_other_batches_stay_calls(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of clients without the extension, of tools that need no permission, and where no job can be run or may wait."""
     plain = await app.node.post(app.ada.token, "tools/call", steps_of("look"), revision=MODERN)
@@ -138,6 +142,7 @@ async def test_other_batches_stay_calls(app: TaskApp, monkeypatch: pytest.Monkey
         assert answer.result["structuredContent"]["steps"][0]["status"] == "ok"
 
 
+@on_shared_product
 async def test_the_error_of_a_tool_is_a_completed_task(app: TaskApp) -> None:
     async with app.worker():
         failed = await ended(app, (await app.start_modern("fail")).result["taskId"])
@@ -148,6 +153,7 @@ async def test_the_error_of_a_tool_is_a_completed_task(app: TaskApp) -> None:
     assert "hunter2" not in str(crashed)
 
 
+@on_shared_product
 async def test_cancelling_is_acknowledged_each_time(app: TaskApp) -> None:
     async with app.worker():
         task_id = (await app.start_modern("build")).result["taskId"]
@@ -160,12 +166,14 @@ async def test_cancelling_is_acknowledged_each_time(app: TaskApp) -> None:
         assert (await app.modern("tasks/cancel", taskId=task_id)).result["resultType"] == "complete"
 
 
+@on_shared_product
 async def test_a_task_s_time_to_live_is_the_server_s(app: TaskApp) -> None:
     for ttl in (0, -1, 365 * 24 * 3_600_000, None, "x"):
         answer = await app.modern("tools/call", **call_of("watch"), task={"ttl": ttl})
         assert answer.result["ttlMs"] == 3_600_000
 
 
+@on_shared_product
 async def test_what_has_changed_something_is_not_cut(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_run, "GRACE_SECONDS", 0.1)
     async with app.worker():
@@ -179,6 +187,7 @@ async def test_what_has_changed_something_is_not_cut(app: TaskApp, monkeypatch: 
     assert (task["status"], task["result"]["structuredContent"]["made"]) == ("completed", "plan")
 
 
+@on_shared_product
 async def test_an_update_is_acknowledged(app: TaskApp) -> None:
     task_id = (await app.start_modern("watch")).result["taskId"]
     answer = await app.modern("tasks/update", taskId=task_id, inputResponses={"never asked": {"action": "accept"}})
@@ -188,6 +197,7 @@ async def test_an_update_is_acknowledged(app: TaskApp) -> None:
         assert refused(await app.modern("tasks/update", taskId=task_id, **wrong)) == (400, -32602)
 
 
+@on_shared_product
 async def test_who_does_not_declare_it_gets_no_task(app: TaskApp) -> None:
     task_id = (await app.start_modern("watch")).result["taskId"]
     for method, more in METHODS:
@@ -202,6 +212,7 @@ async def test_who_does_not_declare_it_gets_no_task(app: TaskApp) -> None:
     assert (answer.result["resultType"], answer.result["structuredContent"]["made"]) == ("complete", "x")
 
 
+@on_shared_product
 async def test_nobody_else_s_tasks_exist(app: TaskApp) -> None:
     task_id = (await app.start_modern("make", what="secret")).result["taskId"]
     for method, more in METHODS:
@@ -212,6 +223,7 @@ async def test_nobody_else_s_tasks_exist(app: TaskApp) -> None:
             assert (answer.status, answer.message["error"]) == (made_up.status, made_up.message["error"])
 
 
+@on_shared_product
 async def test_the_header_names_the_task(app: TaskApp) -> None:
     task_id = (await app.start_modern("watch")).result["taskId"]
     for name in ("", MADE_UP):
@@ -224,6 +236,7 @@ async def test_the_header_names_the_task(app: TaskApp) -> None:
 # --- clients without tasks --------------------------------------------------------------------------------------------
 
 
+@on_shared_product
 async def test_a_call_waits_for_its_job_with_progress(app: TaskApp) -> None:
     params = call_of("make", what="chair") | {"_meta": {"progressToken": "t"}}
     async with app.worker():
@@ -232,22 +245,22 @@ async def test_a_call_waits_for_its_job_with_progress(app: TaskApp) -> None:
     assert answer.result.keys() == {"content", "structuredContent", "isError"}
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", [NEWEST, MODERN, "2024-11-05"])
-async def test_a_call_that_takes_longer_answers_with_its_job(
-    database: ScratchDatabase, tmp_path: Path, revision: str
-) -> None:
-    async with open_task_app(database, tmp_path, job_patience=0.1) as app:
-        answer = await app.node.post(app.ada.token, "tools/call", call_of("make", what="chair"), revision=revision)
+async def test_a_call_that_takes_longer_answers_with_its_job(app: TaskApp, revision: str) -> None:
+    async with app.product.gateway(job_patience=0.1) as node:
+        answer = await node.post(app.ada.token, "tools/call", call_of("make", what="chair"), revision=revision)
         job = answer.value["job"]
         assert "wait_for_job" in job["note"]
         async with app.worker():
             assert (await app.task("result", job["job_id"])).result["structuredContent"]["made"] == "chair"
 
 
-async def test_the_progress_of_a_job_reaches_the_open_answer(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with open_task_app(database, tmp_path, job_patience=3.0) as app, app.worker():
+@on_shared_product
+async def test_the_progress_of_a_job_reaches_the_open_answer(app: TaskApp) -> None:
+    async with app.product.gateway(job_patience=3.0) as node, app.worker():
         params = call_of("build") | {"_meta": {"progressToken": "t"}}
-        waiting = asyncio.create_task(app.node.post(app.ada.token, "tools/call", params, revision=NEWEST))
+        waiting = asyncio.create_task(node.post(app.ada.token, "tools/call", params, revision=NEWEST))
         await asyncio.wait_for(app.workshop.started.wait(), 5)
         answer = await waiting
     told = [message["params"] for message in answer.messages[:-1]]
@@ -255,6 +268,7 @@ async def test_the_progress_of_a_job_reaches_the_open_answer(database: ScratchDa
     assert answer.value["job"]["title"] == "Workshop: Build"
 
 
+@on_shared_product
 async def test_the_checks_are_those_of_a_call(app: TaskApp) -> None:
     """Nothing of a refused call is queued."""
     reader = await app.product.with_token(app.ada, scopes={"mcp:read"})
@@ -274,6 +288,7 @@ FORMS = {"_meta": {CAPABILITIES: {"elicitation": {"form": {}}}}}
 BOTH = {"_meta": {CAPABILITIES: {"elicitation": {"form": {}}, **DECLARED["_meta"][CAPABILITIES]}}}
 
 
+@on_shared_product
 @pytest.mark.parametrize("capabilities", [FORMS, BOTH])
 async def test_what_a_job_asks_is_asked_by_the_call_that_waits(app: TaskApp, capabilities: dict[str, Any]) -> None:
     async with app.worker():
@@ -292,6 +307,7 @@ async def test_what_a_job_asks_is_asked_by_the_call_that_waits(app: TaskApp, cap
             assert result["structuredContent"]["made"] == outcome
 
 
+@on_shared_product
 async def test_a_task_whose_client_has_no_forms_says_what_to_ask(app: TaskApp) -> None:
     async with app.worker():
         task = await ended(app, (await app.start_modern("ask")).result["taskId"])

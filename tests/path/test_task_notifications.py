@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -11,21 +10,20 @@ import pytest
 
 from gateway.streams.listening import SUBSCRIPTION_KEY
 from gateway.tasks.task_subscriptions import MAX_TASKS
-from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of, open_task_app
+from tests.path.conftest import on_shared_product
+from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of
 from tests.path.test_core_tasks import MADE_UP, id_of
 from tests.path.test_listening import SESSION, Stream, listening
 from tests.path.test_taking_effect import revoke_token
 from tests.support.eventually import within
 from tests.support.mcp_client import MODERN, NEWEST, Answer, bearer, envelope, headers_for
 from tests.support.mcp_schema import check_message
-from tests.support.postgres import ScratchDatabase
 from tests.support.product import Node, Person
 
 
 @pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    async with open_task_app(database, tmp_path) as app:
-        yield app
+def app(task_app: TaskApp) -> TaskApp:
+    return task_app
 
 
 def statuses(messages: list[Any], task_id: str) -> list[str]:
@@ -47,6 +45,7 @@ def listen(
 # --- 2026-07-28 -------------------------------------------------------------------------------------------------------
 
 
+@on_shared_product
 async def test_a_subscription_tells_from_another_gateway_until_all_tasks_have_ended(app: TaskApp) -> None:
     made = (await app.start_modern("make", what="chair")).result["taskId"]
     failed = (await app.start_modern("fail")).result["taskId"]
@@ -70,6 +69,7 @@ async def test_a_subscription_tells_from_another_gateway_until_all_tasks_have_en
     }
 
 
+@on_shared_product
 async def test_what_has_ended_is_told_at_once(app: TaskApp) -> None:
     async with app.worker():
         task_id = (await app.start_modern("watch", what="oak")).result["taskId"]
@@ -78,6 +78,7 @@ async def test_what_has_ended_is_told_at_once(app: TaskApp) -> None:
     assert statuses(answer.messages[1:-1], task_id) == ["completed"]
 
 
+@on_shared_product
 async def test_nobody_listens_to_another_s_tasks(app: TaskApp) -> None:
     task_id = (await app.start_modern("make", what="secret")).result["taskId"]
     for person in (app.bob, app.eve):
@@ -88,6 +89,7 @@ async def test_nobody_listens_to_another_s_tasks(app: TaskApp) -> None:
         assert "secret" not in str(answer.messages)
 
 
+@on_shared_product
 async def test_wrong_filters_are_refused(app: TaskApp) -> None:
     wrongs: list[Any] = [None, [], "x", {"taskIds": 1}, {"taskIds": [1]}, {"taskIds": [MADE_UP] * (MAX_TASKS + 1)}]
     for wrong in wrongs:
@@ -157,6 +159,7 @@ async def test_who_does_not_read_is_left(app: TaskApp, monkeypatch: pytest.Monke
 # --- 2025-11-25 -------------------------------------------------------------------------------------------------------
 
 
+@on_shared_product
 async def test_who_waits_for_a_result_is_told_how_the_task_stands(app: TaskApp) -> None:
     task_id = id_of(await app.start("build"))
     waiting = asyncio.create_task(app.task("result", task_id, node=app.other))
@@ -192,6 +195,7 @@ def heard(stream: Stream) -> list[Any]:
     return messages
 
 
+@on_shared_product
 async def test_an_open_stream_tells_the_client_of_its_tasks_and_nobody_else(app: TaskApp) -> None:
     other_client = await app.product.with_token(app.ada)
     async with contextlib.AsyncExitStack() as stack:
@@ -214,6 +218,7 @@ async def test_an_open_stream_tells_the_client_of_its_tasks_and_nobody_else(app:
         assert [heard(stream) for stream in others] == [[], [], []]
 
 
+@on_shared_product
 async def test_a_cancelled_task_is_told_once(app: TaskApp) -> None:
     async with hearing(app.other, app.ada) as stream, app.worker():
         task_id = id_of(await app.start("build"))
@@ -226,6 +231,7 @@ async def test_a_cancelled_task_is_told_once(app: TaskApp) -> None:
         assert statuses(heard(stream), task_id).count("cancelled") == 1
 
 
+@on_shared_product
 async def test_progress_of_a_call_is_no_status_of_a_task(app: TaskApp) -> None:
     async with app.worker():
         params = call_of("make", what="x") | {"_meta": {"progressToken": 1, CAPABILITIES: {}}}

@@ -29,6 +29,7 @@ TOOL_ROUTES = (
     ("GET", "/rag/memo/search"),
     ("GET", "/rag/memo/get"),
     ("POST", "/rag/memo/delete"),
+    ("GET", "/rag/memo/openapi.json"),
     ("POST", "/rag/documents"),
 )
 MARK = "@@"
