@@ -17,7 +17,7 @@ from typing import NamedTuple
 from modules.kit import Store
 from modules.kit.turns import count_each, count_work
 from modules.knowledge_graph.models import DuplicatePair
-from modules.knowledge_graph.search_text import SEPARATOR, simplify_katakana
+from modules.knowledge_graph.search_text import SEPARATOR, build_title, simplify_katakana
 
 NAMES_AT_ONCE = 2_000
 MAX_SHARERS = 4
@@ -58,7 +58,7 @@ WHERE a.entity < b.entity GROUP BY a.entity, b.entity ORDER BY count(*) DESC, a.
 
 
 MeaningPairs = Sequence[tuple[str, str, float]]
-"""Names of two entities and their likeness in meaning."""
+"""Titles of two entities in the index, and their likeness in meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def build_reports(
         _pair_one_apart(folded),
         _pair_contained(folded),
         _pair_shared(shared),
-        _pair_similar(similar, {one.name: one.form for one in count_each(names)}),
+        _pair_similar(similar, {build_title(one.name): one for one in count_each(names)}),
     )
     pairs = _rank((found for source in sources for found in source), types)
     best = heapq.nsmallest(limit, count_each(pairs), key=lambda one: (-one.score, one.first, one.second))
@@ -252,10 +252,11 @@ def _pair_shared(shared: Sequence[tuple[str, str, int]]) -> Iterator[Evidence]:
         yield Evidence(first, second, weight, f"{number} shared observation{'s' if number > 1 else ''}")
 
 
-def _pair_similar(similar: MeaningPairs, forms: Mapping[str, str]) -> Iterator[Evidence]:
+def _pair_similar(similar: MeaningPairs, by_title: Mapping[str, EntityName]) -> Iterator[Evidence]:
     """Pair what is near in meaning, unless numbers or single letters tell the names apart, as of Room 101 and 102."""
     for first, second, likeness in similar:
-        if first in forms and second in forms:  # the index may not know yet that one was deleted
-            marks, others = (sorted(_MARK.findall(forms[name])) for name in (first, second))
-            if not (marks and others) or marks == others:
-                yield Evidence(first, second, likeness - 0.15, "near in meaning")
+        if first in by_title and second in by_title:  # the index may not know yet that one was deleted
+            one, other = by_title[first], by_title[second]
+            marks, others = sorted(_MARK.findall(one.form)), sorted(_MARK.findall(other.form))
+            if one is not other and (not (marks and others) or marks == others):
+                yield Evidence(one.name, other.name, likeness - 0.15, "near in meaning")

@@ -15,10 +15,14 @@ from uuid import UUID
 
 from modules.kit import Collections, Context, NewDocument, Store, ToolError
 from modules.knowledge_graph.graph_store import lock_graph
+from modules.knowledge_graph.search_text import build_title
 
 COLLECTION = "entities"
+NAME_FIELD = "name"
+"""In the metadata of a document: the entity's name."""
 MAX_INDEXED_CHARS = 50_000
 """Of one entity's observations, the newest; a second or two to embed."""
+MAX_CHANGE = 2**63 - 1
 CHEAP_ENTITIES = 5
 CHEAP_CHARS = 4_000
 CHEAP_SECONDS = 1.0
@@ -38,7 +42,8 @@ ON CONFLICT (tenant_id, user_id, entity) DO NOTHING
 # Those whose old contents have to go come first, and all of them are fetched.
 WAITING = """
 WITH waiting AS (
-    SELECT entity, change, has_lost FROM modules.kg_unindexed WHERE tenant_id = $1 AND user_id = $2
+    SELECT entity, change, has_lost FROM modules.kg_unindexed
+    WHERE tenant_id = $1 AND user_id = $2 AND change <= $5
     ORDER BY has_lost DESC, change
     LIMIT greatest($3, (
         SELECT count(*) FROM modules.kg_unindexed WHERE tenant_id = $1 AND user_id = $2 AND has_lost
@@ -57,7 +62,10 @@ LEFT JOIN LATERAL (
 ) AS o ON true
 ORDER BY w.has_lost DESC, w.change
 """
-COUNT_WAITING = "SELECT count(*) FROM modules.kg_unindexed WHERE tenant_id = $1 AND user_id = $2"
+COUNT_WAITING = """
+SELECT count(*) AS pending, coalesce(max(change), 0) AS newest FROM modules.kg_unindexed
+WHERE tenant_id = $1 AND user_id = $2
+"""
 # What has changed meanwhile still waits. Where somebody else has settled a later change, nobody knows whose document
 # came last: it waits again.
 SETTLE = """
@@ -129,7 +137,8 @@ async def change_graph(context: Context) -> AsyncGenerator[Store]:
 
 
 async def update_index(context: Context, *, seconds: float | None = None) -> EntityIndex:
-    """Index what waits, for a few seconds if not otherwise said; the first time, begin with the index.
+    """Index what waits now, for a few seconds if not otherwise said; the first time, begin with the index. What comes
+    meanwhile waits on: two searches at once would else have each other index what either has settled.
 
     Raises:
         ToolError: the database cannot search by meaning.
@@ -142,22 +151,24 @@ async def update_index(context: Context, *, seconds: float | None = None) -> Ent
             await graph.execute(START_INDEX)
         collection = await index.open(COLLECTION, derived=True)
     now, end = asyncio.get_running_loop().time, math.inf
-    done, problem = 0, ""
+    done, newest, problem = 0, 0, ""
     while True:
         async with context.store() as graph:
-            pending: int = await graph.fetchval(COUNT_WAITING)
-            waiting = await _fetch_waiting(graph, BATCH if done else 1)
+            counted = await graph.fetchrow(COUNT_WAITING)
+            assert counted is not None
+            newest = newest or counted["newest"]
+            waiting = await _fetch_waiting(graph, BATCH if done else 1, newest)
         if problem or not waiting or now() >= end:
-            return EntityIndex(collection.id, pending, problem)
-        await context.report_progress(done, done + pending)
+            return EntityIndex(collection.id, counted["pending"], problem)
+        await context.report_progress(done, done + counted["pending"])
         problem = await _index_until(context, collection.id, waiting, end)
         if not done:  # the first one may have had to wait for the embedding model
             end = now() + (SEARCH_SECONDS if seconds is None else seconds)
         done += len(waiting)
 
 
-async def _fetch_waiting(graph: Store, most: int) -> Sequence[_Waiting]:
-    rows = await graph.fetch(WAITING, most, MAX_INDEXED_CHARS)
+async def _fetch_waiting(graph: Store, most: int, newest: int = MAX_CHANGE) -> Sequence[_Waiting]:
+    rows = await graph.fetch(WAITING, most, MAX_INDEXED_CHARS, newest)
     return [_Waiting(row["entity"], row["change"], row["has_lost"], row["type"], row["text"]) for row in rows]
 
 
@@ -192,9 +203,10 @@ async def _index_cheaply(context: Context, waiting: Sequence[_Waiting]) -> None:
     outdated = [one for one in waiting if one.has_lost and one not in cheap]
     for one in outdated:
         await index.delete(collection.id, one.key, derived=True)
-    async with context.store() as graph:
-        await _settle(graph, outdated)
-        await graph.execute(WAIT_ANEW, [one.name for one in outdated if one.type is not None])
+    if outdated:
+        async with context.store() as graph:
+            await _settle(graph, outdated)
+            await graph.execute(WAIT_ANEW, [one.name for one in outdated if one.type is not None])
     settled: list[_Waiting] = []
     try:
         async with asyncio.timeout(CHEAP_SECONDS):
@@ -222,8 +234,11 @@ async def _index_entity(index: Collections, collection: UUID, one: _Waiting) -> 
         await index.delete(collection, one.key, derived=True)
     else:
         text = f"{one.type}\n{one.text}"
-        await index.put(collection, NewDocument(key=one.key, title=one.name, text=text), derived=True)
+        document = NewDocument(key=one.key, title=build_title(one.name), text=text, metadata={NAME_FIELD: one.name})
+        await index.put(collection, document, derived=True)
 
 
 async def _settle(graph: Store, settled: Sequence[_Waiting]) -> None:
+    """Let entities wait no longer, unless they have changed; the graph is locked, as by each change of its rows."""
+    await lock_graph(graph)
     await graph.execute(SETTLE, [one.name for one in settled], [one.change for one in settled])

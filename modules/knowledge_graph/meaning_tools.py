@@ -10,7 +10,7 @@ from pydantic import Field
 from modules.kit import Context, Execution, SearchHit, Store, ToolError, run_in_turns, tool
 from modules.kit.collections import MAX_HITS
 from modules.knowledge_graph.duplicates import LEAST_LIKENESS, MeaningPairs, build_reports, fetch_names, fetch_shared
-from modules.knowledge_graph.entity_index import update_index
+from modules.knowledge_graph.entity_index import NAME_FIELD, update_index
 from modules.knowledge_graph.models import DuplicateReport, FoundEntity, IndexReport, MeaningMatch, MeaningMatches, Text
 from modules.knowledge_graph.pages import PAGE_BYTES, fetch_relations_around
 from modules.knowledge_graph.tools import NOTHING_FOUND, READ, READ_HINTS, format_count, format_omitted
@@ -49,7 +49,7 @@ async def search_by_meaning(
     hits = await context.collections.search(query, collections=[index.collection], limit=MAX_HITS)
     nearest: dict[str, SearchHit] = {}
     for hit in hits:
-        nearest.setdefault(hit.title, hit)
+        nearest.setdefault(hit.key, hit)
     async with context.store() as graph:
         entities = await _fetch_matches(graph, list(nearest.values())[:limit])
         relations, omitted = await fetch_relations_around(graph, map(_build_found, entities))
@@ -107,7 +107,7 @@ async def _fetch_matches(graph: Store, hits: Sequence[SearchHit]) -> list[Meanin
     """Fetch the entities of hits as they are now, without those that were deleted meanwhile."""
     if not hits:
         return []
-    by_name = {hit.title: hit for hit in hits}
+    by_name = {str(hit.metadata[NAME_FIELD]): hit for hit in hits}
     rows = await graph.fetch(FOUND_ENTITIES, list(by_name), PAGE_BYTES // len(by_name))
     matches: list[MeaningMatch] = []
     for name, group in groupby(rows, lambda row: row["name"]):

@@ -13,6 +13,7 @@ SEPARATOR = "\x1f"  # no text or query holds it, so no match reaches across it
 _LONG_MARK = re.compile(r"(?<![ァ-ヺー])([ァ-ヺー]{3,})ー(?![ァ-ヺー])")
 _V_SOUNDS = {"ヴァ": "バ", "ヴィ": "ビ", "ヴェ": "ベ", "ヴォ": "ボ", "ヴ": "ブ"}
 _V_SOUND = re.compile("|".join(_V_SOUNDS))
+_LINE_BREAK = re.compile(r"[\t\n\r\u2028\u2029]")
 _SPACE = re.compile(r"\s+")
 
 
@@ -20,6 +21,11 @@ def fold_texts(*texts: str) -> str:
     """Return the searchable form of `texts`: each without case and width, and once more in its plainest spelling where
     that differs. Whatever a text contains, its searchable form contains one of its :func:`needles`."""
     return SEPARATOR.join(dict.fromkeys(form for text in texts for form in build_needles(text) if form))
+
+
+def build_title(name: str) -> str:
+    """Build the title of an entity's document in the index: its name on one line."""
+    return _LINE_BREAK.sub(" ", name)
 
 
 def build_needles(text: str) -> tuple[str, str | None]:
