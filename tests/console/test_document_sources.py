@@ -21,6 +21,7 @@ from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, cons
 from tests.console.job_rows import add_job, change_job
 from tests.support import postgres
 from tests.support.canary import SUITE
+from tests.support.eventually import within
 from tests.support.github_double import GitHubDouble, Repository, github_double
 from tests.support.mcp_client import Answer, Client
 from tests.support.product import ACTOR, Person
@@ -204,6 +205,13 @@ async def test_an_account_that_is_missing_is_connected_from_there(app: ConsoleAp
     await page.get_by_role("dialog", name="Connect GitHub").wait_for()
     await page.keyboard.press("Escape")
     await _connect(app, github, person)
+    client = Client(app.identity.gateway.app, SUITE.hear)
+
+    async def is_told() -> bool:
+        """The gateway hears of an account by a notification, a little later."""
+        return not (await client.call(person.token, "github", "get_me", {})).failed
+
+    await within(15, is_told)
     await page.reload()
     await panel.get_by_role("button", name="Sync now").click()
     await expect(panel).to_contain_text("Synced in part")
