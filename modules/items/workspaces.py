@@ -40,8 +40,12 @@ _COLUMNS: LiteralString = """w.tenant_id, pg_postmaster_start_time() AS server_s
         WHERE u.tenant_id = $1 AND u.id = $2 AND u.system_role = 'admin') AS can_write"""
 _FROM: LiteralString = """modules.item_workspaces w
     LEFT JOIN core.roles r ON r.tenant_id = w.tenant_id AND r.id = w.role_id"""
-FIND_OWN: LiteralString = f"""SELECT {_COLUMNS} FROM {_FROM}
-WHERE w.tenant_id = $1 AND w.owner = 'user' AND w.user_id = $2 AND w.role_id IS NULL AND w.name = $3"""  # noqa: S608 names of ours
+FIND_OWN = """
+SELECT w.tenant_id, pg_postmaster_start_time() AS server_start, w.id, w.number, w.name, w.owner, '' AS role,
+    w.generation, w.items, w.member_writes, true AS can_write
+FROM modules.item_workspaces w
+WHERE w.tenant_id = $1 AND w.owner = 'user' AND w.user_id = $2 AND w.role_id IS NULL AND w.name = $3
+"""
 FIND_NAMED: LiteralString = f"""SELECT {_COLUMNS} FROM {_FROM}
 WHERE w.tenant_id = $1 AND (w.user_id IS NULL OR w.user_id = $2)
 AND (w.id = $3::uuid OR w.name = $4 AND ($5 = '' OR w.owner = $5) AND ($6 = '' OR r.name = $6))

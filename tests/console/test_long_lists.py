@@ -63,7 +63,7 @@ async def _type(page: Page, letters: str, inside: str = "") -> float:
 
 async def _answer_with_many_tools(route: Route) -> None:
     """Ten thousand tools of one service, made of a real one, which is the last."""
-    answer = await (await route.fetch()).json()
+    answer = await (await route.fetch(url=f"{route.request.url}&module={MODULE}")).json()
     real = next(one for one in answer["items"] if (one["module"], one["name"]) == (MODULE, TOOL))
     many = [{**real, "name": f"tool_{n:05}", "title": {"en": f"Tool {n}", "ja": f"ツール {n}"}} for n in range(9_999)]
     await route.fulfill(json={"items": [*many, real], "next_cursor": None})

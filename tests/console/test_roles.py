@@ -108,8 +108,8 @@ async def test_two_administrators_at_once_lose_nothing(app: ConsoleApp) -> None:
     role = await _create(app, "Shared", "knowledge_graph.read_graph")
     path = f"/roles?id={role}&tab=permissions&service=knowledge_graph"
     first, second = await app.open(app.admin, path), await app.open(app.admin, path)
-    for page, tool in ((first, "create_entities"), (second, "search")):
-        await page.get_by_role("row", name=re.compile(tool)).get_by_role("checkbox").click()
+    for page, title in ((first, "Create entities"), (second, "Search")):
+        await page.get_by_role("checkbox", name=title, exact=True).click()
     await first.get_by_role("button", name="Save").click()
     await first.get_by_text("Role Shared was changed").wait_for()
     await second.get_by_role("button", name="Save").click()
