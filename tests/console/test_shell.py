@@ -88,7 +88,9 @@ async def test_language_and_theme_are_chosen_and_stay(app: ConsoleApp) -> None:
     await page.get_by_role("menuitemradio", name="Dark").click()
     if not await page.get_by_role("menu").is_visible():
         await page.get_by_role("button", name="Your account").click()
-    await page.get_by_role("menuitemradio", name="日本語").click()
+    async with page.expect_response(lambda answer: answer.request.method == "PATCH") as kept:
+        await page.get_by_role("menuitemradio", name="日本語").click()
+    assert (await kept.value).ok
     await page.get_by_role("heading", name="ユーザー", level=1).wait_for()
     await page.reload()
     await page.get_by_role("heading", name="ユーザー", level=1).wait_for()

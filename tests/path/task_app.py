@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from gateway.catalogue import build_catalogue, load_installed_modules
 from modules.kit import Context, Execution, FormQuestion, Hints, Module, Tool, ToolError, tool
+from tests.support.eventually import within
 from tests.support.job_worker import run_jobs
 from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.postgres import ScratchDatabase
@@ -184,10 +185,15 @@ class TaskApp:
     async def worker(self) -> AsyncIterator[None]:
         """A worker, which runs the jobs with the first gateway's handlers for as long as the block."""
         async with run_jobs(self.product, self.node):
+            await within(15, self._has_worker)
             try:
                 yield
             finally:
                 self.workshop.resume.set()
+
+    async def _has_worker(self) -> bool:
+        async with self.product.database.admin_connection() as admin:
+            return await admin.fetchval("SELECT jobs.has_worker()")
 
     async def renew(self) -> None:
         """Forget what was done, for the next test on this product: its people stay as they are."""
