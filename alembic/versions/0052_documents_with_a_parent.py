@@ -19,6 +19,7 @@ _ADD = """
 ALTER TABLE search.collections ADD COLUMN deleted_version bigint NOT NULL DEFAULT 0;
 GRANT UPDATE (deleted_version) ON search.collections TO mcpist_gateway;
 ALTER TABLE search.documents ADD COLUMN parent text COLLATE "C" CHECK (length(parent) BETWEEN 1 AND 200);
+CREATE INDEX documents_parent ON search.documents (tenant_id, parent) WHERE parent IS NOT NULL;
 ALTER TABLE search.documents ALTER COLUMN parent SET STATISTICS 0;
 CREATE POLICY owner_changes ON search.documents TO mcpist_owner USING (true);
 UPDATE search.documents SET parent = 'source:' || (metadata ->> 'source')

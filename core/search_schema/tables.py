@@ -63,6 +63,7 @@ CREATE TABLE search.documents (
     FOREIGN KEY (tenant_id, collection_id) REFERENCES search.collections ON DELETE CASCADE
 ) PARTITION BY HASH (collection_id);
 CREATE INDEX ON search.documents (tenant_id, collection_id, updated_at, id);
+CREATE INDEX documents_parent ON search.documents (tenant_id, parent) WHERE parent IS NOT NULL;
 CREATE INDEX documents_tags ON search.documents USING gin (tags);
 CREATE INDEX documents_metadata ON search.documents USING gin (metadata jsonb_path_ops);
 CREATE TABLE search.chunks (

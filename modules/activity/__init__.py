@@ -1,4 +1,4 @@
-"""What a person did and when: from their time tracker, their calendar and their health data."""
+"""Activity of a person, what they did and when: from their time tracker, their calendar and their health data."""
 
 from modules.activity.entry_tools import ENTRY_TOOLS, READ, WRITE
 from modules.activity.health_tools import HEALTH_TOOLS

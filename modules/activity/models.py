@@ -44,7 +44,7 @@ class ReadResult(TextResult):
     synced_at: Missable[datetime] = None
 
     def list_lines(self) -> list[str]:
-        """What is shown, line by line."""
+        """List what is shown, line by line."""
         raise NotImplementedError
 
     def format_text(self) -> str:

@@ -1,4 +1,4 @@
-"""Where activity comes from, and the tools of other modules by which it is read."""
+"""Sources of activity, and the tools of other modules by which it is read."""
 
 from enum import StrEnum
 

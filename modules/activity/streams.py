@@ -1,4 +1,4 @@
-"""What each source gives, as rows that are shown or stored: read live by the tools of its module.
+"""Streams of each source, as rows that are shown or stored: read live by the tools of its module.
 
 A stream is all that one of these tools gives. Streams of days (`is_civil`) have dates as the person's own clock showed
 them; a date counts as a day of UTC there.

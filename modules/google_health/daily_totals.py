@@ -1,4 +1,4 @@
-"""What was measured on each day, added up by Google over all devices and apps."""
+"""Totals of each day, added up by Google over all devices and apps."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta

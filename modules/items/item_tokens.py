@@ -1,4 +1,4 @@
-"""What finds an item: its tokens as its row has them, and those of a query.
+"""Tokens that find an item: those that its row has, and those of a query.
 
 Each has the number of its workspace before it, so that the one index of all workspaces finds nothing of another's.
 Those of the title are there twice, once with a sign of their own: they rank hits, and complete what is being written.

@@ -1,4 +1,4 @@
-"""What an administrator sets for items."""
+"""Settings of items, which an administrator changes."""
 
 from typing import Annotated
 

@@ -34,7 +34,8 @@ async def sync_source(context: Context, source_id: str, source: SavedSource) -> 
     listing = await source.place.list_items(context)
     stored = await list_stored(context, source_id, source.collection)
     report = SyncReport(at=datetime.now(UTC).isoformat(timespec="seconds"), is_complete=listing.is_complete)
-    items = {key: item._replace(key=key) for item in listing.items[:MAX_ITEMS] if (key := normalize_name(item.key))}
+    listed = [item._replace(key=normalize_name(item.key)) for item in listing.items[:MAX_ITEMS]]
+    items = {item.key: item for item in listed}
     if len(listing.items) > MAX_ITEMS:
         _skip(report, "…", f"a source has at most {MAX_ITEMS} documents; {len(listing.items)} were listed")
         report.is_complete = False

@@ -1,4 +1,4 @@
-"""Whose the account is, its workspaces, and their projects."""
+"""Profile of the account, its workspaces, and their projects."""
 
 from modules.kit import Context, build_path, tool
 from modules.kit.paging import PageNumber, parse_cursor, read_page

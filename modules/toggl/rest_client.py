@@ -45,5 +45,5 @@ async def choose_workspace(context: Context, workspace_id: int | None) -> int:
         return workspace_id
     found = (await fetch_profile(context)).default_workspace_id
     if found is None:
-        raise ToolError("the account has no workspace of its own: give workspace_id")
+        raise ToolError("the account has no default workspace: give workspace_id")
     return found
