@@ -93,8 +93,9 @@ async def test_a_failing_migration_leaves_nothing_behind(
     async with database_server.database(migrated=False) as database:
         async with database.admin_connection() as admin:
             await admin.execute("CREATE SCHEMA modules")  # in the way of the first migration, after three others
-        with pytest.raises(Exception, match="already exists"):
+        with pytest.raises(MigrationError, match="changed nothing .SQLSTATE 42P06, DuplicateSchema") as caught:
             await migrate(database.admin, PASSWORDS)
+        assert 'schema "modules" already exists' in str(caught.value.__cause__)
         assert await _schemas(database) == ["modules"]
         assert await _revision(database) is None
 
