@@ -103,7 +103,17 @@ EXTRA_POLICIES = {
     # Who may read and write a workspace of items, beside its tenant: restrictive ones, too.
     **{
         (f"modules.item{table}", name): (command, ("mcpist_gateway",))
-        for table in ("_workspaces", "s", "_tags", "_relations", "_aliases", "_numbers", "_statuses", "_states")
+        for table in (
+            "_workspaces",
+            "s",
+            "_tags",
+            "_tag_counts",
+            "_relations",
+            "_aliases",
+            "_numbers",
+            "_statuses",
+            "_states",
+        )
         for name, command in (("readers", "r"), ("creators", "a"), ("changers", "w"), ("removers", "d"))
     },
     # What modules.find_items looks through: it asks for the tenant and the workspace itself, and gives ids alone.
