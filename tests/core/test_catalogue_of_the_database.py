@@ -130,6 +130,8 @@ EXTRA_POLICIES = {
     ("search.chunks", "owner_finds"): ("r", ("mcpist_owner",)),
     ("search.token_counts", "owner_counts"): ("*", ("mcpist_owner",)),
     ("modules.documents", "owner_finds_parents"): ("r", ("mcpist_owner",)),
+    ("modules.kg_unindexed", "owner_finds_outdated"): ("r", ("mcpist_owner",)),
+    ("modules.items", "owner_finds_indexed"): ("r", ("mcpist_owner",)),
     ("search.collections", "owner_counts"): ("r", ("mcpist_owner",)),
     ("search.dirty_tables", "owner_marks"): ("*", ("mcpist_owner",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.

@@ -9,6 +9,7 @@ from core.directory.roles import create_role
 from core.directory.users import assign_role, change_user
 from gateway.module_collections import ModuleCollections
 from modules.items import meaning_index
+from search.engine import SearchEngine
 from tests.path.conftest import People
 from tests.support.job_worker import run_jobs
 from tests.support.product import ACTOR, Node, Product
@@ -78,6 +79,32 @@ async def test_what_was_changed_or_deleted_is_found_as_it_is(node: Node, people:
     found = await search_all(node, token, "where do I leave my car")
     assert "Parking" not in [one["item"]["title"] for one in found["items"]]
     assert found["pending"] == 0
+
+
+async def test_maintenance_removes_what_a_write_could_not(
+    product: Product, node: Node, people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the process ends between a write and its index."""
+    token = people.admin.token
+    await fill(node, token)
+    await search(node, token, "tea")
+
+    async def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SearchEngine, "delete_document", fail)
+        patch.setattr(SearchEngine, "put_document", fail)
+        await call(node, token, "delete_item", type="note", id=1)
+        await call(node, token, "update_item", type="note", id=2, content="Kept on tape.")
+    async with product.database.admin_connection() as admin:
+        titles = "SELECT array_agg(title ORDER BY title) FROM search.documents"
+        assert await admin.fetchval(titles) == sorted(TEXTS)
+        await admin.execute("SET ROLE mcpist_console")
+        assert await admin.fetchval("SELECT search.remove_orphans()") == 2
+        await admin.execute("RESET ROLE")
+        assert await admin.fetchval(titles) == ["在宅勤務の規則"]
+    assert set(await search(node, token, "tape")) == {"Backups", "在宅勤務の規則"}
 
 
 async def test_what_is_short_is_indexed_by_its_write(product: Product, node: Node, people: People) -> None:
