@@ -35,6 +35,14 @@ ALTER TABLE modules.items DROP CONSTRAINT items_check,
     ALTER start_date TYPE text USING to_char(start_date, 'YYYY-MM-DD'),
     ALTER end_date TYPE text USING to_char(end_date, 'YYYY-MM-DD'),
     ADD CHECK (length(start_date) <= 40), ADD CHECK (length(end_date) <= 40);
+"""
+
+# As the owner, who else sees no tenant's rows.
+DATA = """
+ALTER TABLE modules.items NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE modules.item_tags NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE modules.item_numbers NO FORCE ROW LEVEL SECURITY;
+ALTER TABLE modules.item_workspaces NO FORCE ROW LEVEL SECURITY;
 INSERT INTO modules.item_tag_counts (tenant_id, workspace_id, tag, items)
     SELECT tenant_id, workspace_id, tag, count(*) FROM modules.item_tags GROUP BY 1, 2, 3;
 UPDATE modules.item_numbers n SET items = c.items FROM (
@@ -42,6 +50,10 @@ UPDATE modules.item_numbers n SET items = c.items FROM (
     WHERE n.tenant_id = c.tenant_id AND n.workspace_id = c.workspace_id AND n.type = c.type;
 UPDATE modules.item_workspaces w SET is_indexed = true WHERE EXISTS (SELECT FROM modules.items i
     WHERE i.tenant_id = w.tenant_id AND i.workspace_id = w.id AND i.indexed_revision > 0);
+ALTER TABLE modules.items FORCE ROW LEVEL SECURITY;
+ALTER TABLE modules.item_tags FORCE ROW LEVEL SECURITY;
+ALTER TABLE modules.item_numbers FORCE ROW LEVEL SECURITY;
+ALTER TABLE modules.item_workspaces FORCE ROW LEVEL SECURITY;
 """
 
 # As those of the other tables of a workspace (0051).
@@ -72,6 +84,7 @@ GRANT INSERT (is_indexed), UPDATE (is_indexed) ON modules.item_workspaces TO mcp
 def upgrade() -> None:
     bind = op.get_bind()
     run_script(bind, TABLES)
+    run_script(bind, DATA)
     run_script(bind, build_tenant_policy_script("modules.item_tag_counts"))
     run_script(bind, POLICIES)
 

@@ -7,10 +7,11 @@ import random
 from collections import Counter
 from typing import Any
 
+from core.migrations import downgrade, migrate
 from modules.kit import DocumentedError
 from tests.modules.items.conftest import Office
 from tests.support.modules import Person
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import PASSWORDS, ScratchDatabase
 
 TAGS, TYPES = ("red", "green", "青"), ("task", "note")
 WRITERS, WRITES = 10, 12
@@ -80,3 +81,25 @@ async def test_a_tag_that_no_item_has_leaves_nothing(office: Office, database: S
     await ada.call("delete_workspace", workspace="plans")
     async with database.admin_connection() as admin:
         assert await admin.fetchval("SELECT count(*) FROM modules.item_tag_counts WHERE tag = 'plan'") == 0
+
+
+async def test_an_earlier_database_is_counted_when_it_is_migrated(
+    offices: tuple[Office, Office], database: ScratchDatabase
+) -> None:
+    for office in offices:
+        await office.ada.call("create_item", type="task", title="t", tags=["a", "b"], start_date="2026-01-31")
+        await office.ada.call("create_item", type="note", title="t", tags=["b"])
+        await office.bob.call("create_item", type="task", title="t", tags=["c"])
+    ada, bob = offices[0].ada, offices[0].bob
+    before = await ada.call("get_item_detail", type="task", id=1)
+    async with database.admin_connection() as admin:
+        await admin.execute("UPDATE modules.items SET indexed_revision = 1 WHERE updated_by = $1", bob.user_id)
+    await downgrade(database.admin, "0054")
+    await migrate(database.admin, PASSWORDS)
+    assert await count(ada, "get_tags") == {"b": 2, "a": 1}
+    assert await count(ada, "get_types") == {"note": 1, "task": 1}
+    assert await count(bob, "get_tags") == {"c": 1}
+    assert await ada.call("get_item_detail", type="task", id=1) == before
+    async with database.admin_connection() as admin:
+        rows = await admin.fetch("SELECT user_id FROM modules.item_workspaces WHERE is_indexed")
+    assert [row["user_id"] for row in rows] == [bob.user_id]
