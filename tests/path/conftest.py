@@ -63,7 +63,7 @@ def lab(request: pytest.FixtureRequest) -> Lab:
     if not is_shared(request):
         return Lab()
     lab: Lab = request.getfixturevalue("shared_product").lab
-    lab.effects.clear()
+    lab.renew()
     return lab
 
 
