@@ -25,17 +25,21 @@ class ToyEmbedder:
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         self.texts += texts
-        return [self._embed(text) for text in texts]
+        return [_embed(text, self.model.dimensions) for text in texts]
 
     async def embed_query(self, text: str) -> Vector:
         self.texts.append(text)
-        return self._embed(text)
+        return _embed(text, self.model.dimensions)
 
-    def _embed(self, text: str) -> Vector:
-        total = np.zeros(self.model.dimensions, dtype=np.float32)
-        for token in [*tokenize(text)] or [text]:
-            total += _make_vector(token, self.model.dimensions)
-        return total / np.float32(np.linalg.norm(total))
+
+@functools.lru_cache(2_000)
+def _embed(text: str, dimensions: int) -> Vector:
+    total = np.zeros(dimensions, dtype=np.float32)
+    for token in [*tokenize(text)] or [text]:
+        total += _make_vector(token, dimensions)
+    total /= np.float32(np.linalg.norm(total))
+    total.flags.writeable = False
+    return total
 
 
 @functools.lru_cache(2_000)
