@@ -43,6 +43,7 @@ CREATE_SEARCH_SCRIPT: LiteralString = "".join(
         policies.GRANTS,
         functions.TRIGGERS,
         functions.REWRITE,
+        functions.LIST_ORPHANS,
         functions.REMOVE_ORPHANS,
         functions.FIND,
         functions.RIGHTS,

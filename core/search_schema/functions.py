@@ -80,16 +80,34 @@ CREATE FUNCTION search.rewrite_table(p_name text) RETURNS boolean
     END $$;
 """
 
+# Documents whose source is gone; those of entities of which something was deleted, and of items that are deleted or have
+# changed, where the process ended before their index followed: it does at the next search. In plpgsql, as the script
+# may run before these tables exist.
+LIST_ORPHANS = """
+CREATE FUNCTION search.list_orphans() RETURNS TABLE (tenant_id uuid, collection_id uuid, document_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+        RETURN QUERY SELECT d.tenant_id, d.collection_id, d.id FROM search.documents d
+            JOIN search.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+            WHERE d.parent IS NOT NULL AND NOT EXISTS (SELECT FROM modules.documents p
+                WHERE p.tenant_id = d.tenant_id AND p.module = c.module AND p.key = d.parent);
+        RETURN QUERY SELECT d.tenant_id, d.collection_id, d.id FROM modules.kg_unindexed u
+            JOIN search.collections c ON c.tenant_id = u.tenant_id AND c.user_id = u.user_id
+                AND c.module = 'knowledge_graph'
+            JOIN search.documents d ON d.tenant_id = c.tenant_id AND d.collection_id = c.id
+                AND d.metadata ->> 'name' = u.entity
+            WHERE u.has_lost;
+        RETURN QUERY SELECT d.tenant_id, d.collection_id, d.id FROM search.collections c
+            JOIN search.documents d ON d.tenant_id = c.tenant_id AND d.collection_id = c.id
+            WHERE c.module = 'items' AND NOT EXISTS (SELECT FROM modules.items i
+                WHERE i.tenant_id = c.tenant_id AND i.workspace_id::text = c.name AND i.id::text = d.key
+                AND i.revision::text = d.metadata ->> 'revision');
+    END $$;
+"""
+
 # As search.document_writer deletes one: under the lock of its collection, whose counts stay exact. Chunks of the
 # deleted documents are still seen by the statement that deletes them.
 REMOVE_ORPHANS = """
-CREATE FUNCTION search.list_orphans() RETURNS TABLE (tenant_id uuid, collection_id uuid, document_id uuid)
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT d.tenant_id, d.collection_id, d.id FROM search.documents d
-        JOIN search.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-        WHERE d.parent IS NOT NULL AND NOT EXISTS (SELECT FROM modules.documents p
-            WHERE p.tenant_id = d.tenant_id AND p.module = c.module AND p.key = d.parent)
-$$;
 CREATE FUNCTION search.remove_orphans() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     DECLARE

@@ -33,6 +33,7 @@ from gateway.results.budget import (
     TAKES_WHOLE_RESULTS,
     UNLIMITED_TOKENS,
     choose_budget,
+    choose_document_budget,
     explain_invalid_max_tokens,
 )
 from gateway.results.kept_results import KeptResults
@@ -146,6 +147,8 @@ class MetaTools:
         tool = plain.find(name)
         if tool is None:
             return self._refuse_plain(request, name, arguments)
+        if tool.owner.has_plain_names:
+            request.max_tokens = choose_document_budget(request)
         return self._run_tool(request, tool.module, tool.name, arguments)
 
     def _list_plain_tools(self, request: RequestContext, key: tuple[Policy, bool, ToolExposure]) -> PlainToolList:

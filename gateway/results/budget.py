@@ -26,6 +26,16 @@ def explain_invalid_max_tokens(value: Any) -> str | None:
     return f"{MAX_TOKENS} is a whole number of tokens from {LEAST_RESULT_TOKENS} to {MOST_RESULT_TOKENS}"
 
 
+def choose_document_budget(request: RequestContext) -> int:
+    """Choose the budget of a result in the direct form of a module's document: what is said of the credential or known
+    of the client, else none. A client that was written for the document knows no result in parts."""
+    return (
+        request.caller.credential.result_tokens
+        or RESULT_TOKENS_BY_CLIENT_NAME.get(request.client_name)
+        or UNLIMITED_TOKENS
+    )
+
+
 def choose_budget(request: RequestContext) -> int:
     """Choose the budget of one result in tokens: what the call says, else the credential's client or setting, else
     what is known of the client that the request names, else the default."""

@@ -2,12 +2,20 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from modules.items import workspaces
 from modules.items.item_tools import ACTION_HINTS, READ, READ_HINTS, WRITE
 from modules.items.meaning_index import drop_index, prepare_index
-from modules.items.models import MAX_LABEL_LENGTH, DeletedWorkspace, ListedWorkspace, TagName, WorkspaceList
+from modules.items.models import (
+    MAX_LABEL_LENGTH,
+    DeletedWorkspace,
+    ListedWorkspace,
+    TagName,
+    WorkspaceList,
+    WorkspaceName,
+    check_storable,
+)
 from modules.items.workspaces import Workspace
 from modules.kit import CollectionOwner, Context, Hints, tool
 
@@ -29,7 +37,11 @@ async def create_workspace(
     owner: Annotated[
         CollectionOwner, Field(description="Who reads it: you, the members of a role, or everybody of your company")
     ] = CollectionOwner.USER,
-    role: Annotated[str, Field(max_length=MAX_LABEL_LENGTH, description="Name of the role, where a role owns it")] = "",
+    role: Annotated[
+        str,
+        Field(max_length=MAX_LABEL_LENGTH, description="Name of the role, where a role owns it"),
+        AfterValidator(check_storable),
+    ] = "",
     member_writes: Annotated[bool, Field(description="Whether all who read a shared one may change it")] = True,
 ) -> ListedWorkspace:
     """Create a workspace, or return the one of this name. Only administrators create shared ones."""
@@ -42,7 +54,7 @@ async def create_workspace(
 @tool(hints=ACTION_HINTS, scopes=[WRITE], keywords="remove")
 async def delete_workspace(
     context: Context,
-    workspace: Annotated[str, Field(min_length=1, max_length=250, description="Name or id of the workspace")],
+    workspace: Annotated[WorkspaceName, Field(description="Name or id of the workspace")],
 ) -> DeletedWorkspace:
     """Delete a workspace with all of its items and states. Only administrators delete shared ones."""
     async with context.store() as store:

@@ -103,7 +103,17 @@ EXTRA_POLICIES = {
     # Who may read and write a workspace of items, beside its tenant: restrictive ones, too.
     **{
         (f"modules.item{table}", name): (command, ("mcpist_gateway",))
-        for table in ("_workspaces", "s", "_tags", "_relations", "_aliases", "_numbers", "_statuses", "_states")
+        for table in (
+            "_workspaces",
+            "s",
+            "_tags",
+            "_tag_counts",
+            "_relations",
+            "_aliases",
+            "_numbers",
+            "_statuses",
+            "_states",
+        )
         for name, command in (("readers", "r"), ("creators", "a"), ("changers", "w"), ("removers", "d"))
     },
     # What modules.find_items looks through: it asks for the tenant and the workspace itself, and gives ids alone.
@@ -120,6 +130,8 @@ EXTRA_POLICIES = {
     ("search.chunks", "owner_finds"): ("r", ("mcpist_owner",)),
     ("search.token_counts", "owner_counts"): ("*", ("mcpist_owner",)),
     ("modules.documents", "owner_finds_parents"): ("r", ("mcpist_owner",)),
+    ("modules.kg_unindexed", "owner_finds_outdated"): ("r", ("mcpist_owner",)),
+    ("modules.items", "owner_finds_indexed"): ("r", ("mcpist_owner",)),
     ("search.collections", "owner_counts"): ("r", ("mcpist_owner",)),
     ("search.dirty_tables", "owner_marks"): ("*", ("mcpist_owner",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.

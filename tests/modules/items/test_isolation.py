@@ -186,6 +186,8 @@ async def test_a_user_without_rights_changes_no_row_of_what_they_may_read(
     statements = (
         "UPDATE modules.items SET title = 'x' WHERE ($1::uuid, $2::uuid) IS NOT NULL",
         "UPDATE modules.item_workspaces SET generation = 9 WHERE ($1::uuid, $2::uuid) IS NOT NULL",
+        "UPDATE modules.item_workspaces SET is_indexed = true WHERE ($1::uuid, $2::uuid) IS NOT NULL",
+        "UPDATE modules.item_tag_counts SET items = 9 WHERE ($1::uuid, $2::uuid) IS NOT NULL",
         *(f"DELETE FROM modules.{table} WHERE ($1::uuid, $2::uuid) IS NOT NULL" for table in TABLES),
     )
     async with gateway.personal(office.bob.tenant_id, office.bob.user_id) as work:
@@ -193,6 +195,8 @@ async def test_a_user_without_rights_changes_no_row_of_what_they_may_read(
             assert await work.execute(sql) == 0, sql  # pyright: ignore[reportArgumentType]
     inserts = (
         "INSERT INTO modules.item_tags SELECT $1, workspace_id, 'y', id FROM modules.items WHERE $2::uuid IS NOT NULL",
+        """INSERT INTO modules.item_tag_counts SELECT $1, workspace_id, 'y', 1 FROM modules.items
+            WHERE $2::uuid IS NOT NULL""",
         """INSERT INTO modules.item_workspaces (tenant_id, name, owner, role_id)
             SELECT $1, 'mine', 'role', role_id FROM modules.item_workspaces WHERE $2::uuid IS NOT NULL""",
         """INSERT INTO modules.item_workspaces (tenant_id, name, owner)

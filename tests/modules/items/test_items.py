@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.bench.item_population import fill_workspace
 from tests.modules.items.conftest import Office, refused
 from tests.support.modules import Person
 from tests.support.postgres import ScratchDatabase
@@ -301,3 +302,25 @@ async def test_a_workspace_is_no_larger_than_set(office: Office) -> None:
     assert (code, details["constraint"]) == (1004, "max_items")
     await small.call("delete_item", type="task", id=1)
     assert (await create(small))["key"] == "task-3"
+
+
+async def test_names_are_found_however_their_letters_are_composed(ada: Person) -> None:
+    decomposed, composed = "\u304b\u3099く", "\u304cく"
+    made = await ada.call("create_workspace", name=decomposed)
+    assert made["name"] == composed
+    for name in (decomposed, composed, f" {composed} "):
+        await create(ada, workspace=name)
+    assert (await ada.call("list_workspaces"))["workspaces"][0]["items"] == 3
+
+
+async def test_every_page_can_be_reached(ada: Person, database: ScratchDatabase) -> None:
+    await create(ada)
+    async with database.admin_connection() as admin:
+        found = await admin.fetchrow("SELECT id, number FROM modules.item_workspaces")
+        await admin.execute("DELETE FROM modules.items")
+        await fill_workspace(admin, ada.tenant_id, found["id"], found["number"], ada.user_id, 10_150)
+    page = await ada.call("browse_items", includeClosedStatuses=True, limit=100, offset=10_000)
+    rest = await ada.call("browse_items", includeClosedStatuses=True, limit=100, offset=page["next_offset"])
+    assert (len(page["items"]), len(rest["items"]), rest.get("next_offset")) == (100, 50, None)
+    for tool, params in (("get_items", {"type": "task"}), ("search_items", {"query": "w1"})):
+        assert (await ada.call(tool, **params, offset=199_000))["items"] == []

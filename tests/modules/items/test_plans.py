@@ -19,7 +19,7 @@ STATEMENTS = {
     "a walk": (graph_walk.WALK_AROUND, "1, 3, 50, 102, 5000"),
     "a path that meets": (graph_walk.FIND_MEETINGS, f"{IDS}, {IDS}, 100"),
     "a path that goes on": (graph_walk.FIND_NEXT, f"{IDS}, {IDS}, 100"),
-    "pending items": (meaning_index.FIND_PENDING, "100"),
+    "pending items": (meaning_index.FIND_PENDING, "100, 1000"),
     "indexed items": (meaning_index.MARK_INDEXED, f"{IDS}, {IDS}"),
 }
 

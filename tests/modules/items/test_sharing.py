@@ -15,8 +15,8 @@ from tests.support.product import ACTOR
 BOARD = "role:Team/board"
 NEWS = "tenant/news"
 TABLES = (
-    "item_workspaces", "items", "item_tags", "item_relations", "item_aliases", "item_numbers", "item_statuses",
-    "item_states",
+    "item_workspaces", "items", "item_tags", "item_tag_counts", "item_relations", "item_aliases", "item_numbers",
+    "item_statuses", "item_states",
 )  # fmt: skip
 READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_item_detail", {"type": "task", "id": 1}),

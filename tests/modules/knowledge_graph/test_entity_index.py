@@ -86,6 +86,11 @@ async def read_index(database: ScratchDatabase) -> dict[str, str]:
         return dict(await admin.fetch("SELECT title, text FROM search.documents"))
 
 
+async def remove_orphans(database: ScratchDatabase) -> int:
+    async with database.open("mcpist_console") as console, console.connection() as connection:
+        return await connection.fetchval("SELECT search.remove_orphans()")
+
+
 async def test_a_hit_says_why_and_comes_with_its_entity(alice: Person) -> None:
     entities = [entity("Ada", "likes green tea", "wrote programs"), entity("Acme", "makes anvils", kind="company")]
     await alice.call("create_entities", entities=entities)
@@ -154,7 +159,7 @@ async def test_what_was_written_before_the_process_ended_is_found(
     assert await count_pending(alice) == 0
 
 
-@pytest.mark.parametrize("through", ["search_by_meaning", "create_entities"])
+@pytest.mark.parametrize("through", ["search_by_meaning", "create_entities", "maintenance"])
 async def test_what_was_deleted_before_the_process_ended_leaves_the_index(
     alice: Person, database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch, through: str
 ) -> None:
@@ -171,8 +176,11 @@ async def test_what_was_deleted_before_the_process_ended_leaves_the_index(
     assert set(await read_index(database)) == {"Ada", "Bob"}
     if through == "search_by_meaning":
         assert await find(alice, "green tea") == ["Bob"]
-    else:
+    elif through == "create_entities":
         await alice.call("create_entities", entities=[entity("Eve")])
+    else:
+        assert await remove_orphans(database) == 1
+        assert await find(alice, "green tea") == ["Bob"]
     assert "Ada" not in await read_index(database)
 
 
