@@ -1,8 +1,9 @@
 """What takes long to make and is the same for all tests: made once a process.
 
-The system's certificate authorities, which httpx2 reads for every client (25 ms), the RSA keys that products make
-to sign with (two for each product, 100 ms), and what is read of the signatures of tools that every gateway declares
-anew (10 ms). Two keys made in one test are never the same.
+The system's certificate authorities, which httpx2 reads for every client (25 ms), the RSA keys that products make to
+sign with (two for each product, 100 ms), the weights of the built-in embedding model (1 s for each product that embeds
+something), and what is read of the signatures of tools that every gateway declares anew (10 ms). Two keys made in one
+test are never the same.
 
 And what a gateway prepares for later, once it has run for a second, is not made at all (60 ms): it comes with the first
 use of each tool. Gateways that are processes of their own prepare it.
@@ -25,6 +26,7 @@ from broker.authorization_server import signing_key_store
 from gateway.sieve.sieve import Sieve
 from modules.kit import declarations
 from modules.kit.signatures import Signature
+from search.embedding import builtin
 
 
 class _Keys:
@@ -82,8 +84,10 @@ def made_once() -> Generator[None]:
     def roots(*, _trust_env: bool = True) -> ssl.SSLContext:
         return kept(_trust_env, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
+    load_encoder = functools.cache(builtin._load_encoder)  # pyright: ignore[reportPrivateUsage]
     with (
         mock.patch.object(httpcore2, "default_ssl_context", roots),
+        mock.patch.object(builtin, "_load_encoder", load_encoder),
         mock.patch.object(signing_key_store, "generate_private_key", _KEYS),
         mock.patch.object(declarations, "read_signature", _Signatures(declarations.read_signature)),
         mock.patch.object(Sieve, "prepare_tools", _prepare_nothing),
