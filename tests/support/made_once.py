@@ -1,7 +1,8 @@
 """What takes long to make and is the same for all tests: made once a process.
 
-The system's certificate authorities, which httpx2 reads for every client (25 ms), and the RSA keys that products make
-to sign with (two for each product, 100 ms). Two keys made in one test are never the same.
+The system's certificate authorities, which httpx2 reads for every client (25 ms), the RSA keys that products make to
+sign with (two for each product, 100 ms), and the weights of the built-in embedding model (1 s for each product that
+embeds something). Two keys made in one test are never the same.
 """
 
 import functools
@@ -16,6 +17,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from broker.authorization_server import signing_key_store
+from search.embedding import builtin
 
 
 class _Keys:
@@ -51,8 +53,10 @@ def made_once() -> Generator[None]:
     def roots(*, _trust_env: bool = True) -> ssl.SSLContext:
         return kept(_trust_env, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
+    load_encoder = functools.cache(builtin._load_encoder)  # pyright: ignore[reportPrivateUsage]
     with (
         mock.patch.object(httpcore2, "default_ssl_context", roots),
+        mock.patch.object(builtin, "_load_encoder", load_encoder),
         mock.patch.object(signing_key_store, "generate_private_key", _KEYS),
     ):
         yield

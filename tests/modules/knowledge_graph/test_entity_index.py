@@ -288,10 +288,11 @@ async def test_many_searches_and_writes_at_once_end_with_the_graph_indexed(
     assert {one["name"]: "\n".join([one["entityType"], *one["observations"]]) for one in graph} == indexed
 
 
-@pytest.mark.parametrize("name", ["山田　太郎", "a\tb\nc", "x" * 200, "# heading", "🎉", "％", "\u200b-"])
-async def test_any_name_is_indexed(alice: Person, name: str) -> None:
-    await alice.call("create_entities", entities=[entity(name, "green tea"), entity("other", "coffee")])
-    assert await find(alice, "green tea") == [name]
+async def test_any_name_is_indexed(alice: Person) -> None:
+    for name in ("山田　太郎", "a\tb\nc", "x" * 200, "# heading", "🎉", "％", "\u200b-"):
+        await alice.call("create_entities", entities=[entity(name, "green tea"), entity("other", "coffee")])
+        assert await find(alice, "green tea") == [name]
+        await alice.call("delete_entities", entityNames=[name])
 
 
 async def test_an_entity_without_observations_is_found_by_its_name_and_type(alice: Person) -> None:
