@@ -13,9 +13,11 @@ from gateway.service_settings import apply_changes
 from gateway.tool_routes import ToolRoute, ToolRouteApplication
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.memo import MODULE
+from search.embedding import builtin
 from tests.path.conftest import People, on_shared_product
 from tests.path.test_memo import DEPLOY
 from tests.support.product import ACTOR, Node, Product
+from tests.support.search_engine import encode_alike
 
 
 async def test_the_same_operations_over_http(node: Node, people: People) -> None:
@@ -80,6 +82,12 @@ async def test_a_route_asks_who_calls_as_mcp_does(node: Node, people: People) ->
         assert (await http.post("/rag/memo/save", json=DEPLOY, headers=elsewhere)).status_code == 403
 
 
+@pytest.fixture
+def much_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts cost nothing to embed."""
+    monkeypatch.setattr(builtin, "_load_encoder", lambda: encode_alike)
+
+
 async def keep_chunks(product: Product, people: People, size: int) -> None:
     wanted = {"keep_chunks": True, "max_chunk_chars": size}
     await set_settings(
@@ -87,6 +95,7 @@ async def keep_chunks(product: Product, people: People, size: int) -> None:
     )
 
 
+@pytest.mark.usefixtures("much_text")
 async def test_a_program_gets_the_whole_result(product: Product, node: Node, people: People) -> None:
     """A model gets a part of it, and a handle for the rest."""
     await keep_chunks(product, people, 2_000)
@@ -103,6 +112,7 @@ async def test_a_program_gets_the_whole_result(product: Product, node: Node, peo
     assert "partial" in shown.value
 
 
+@pytest.mark.usefixtures("much_text")
 async def test_a_result_over_the_limit_in_bytes_is_an_error(product: Product, node: Node, people: People) -> None:
     await keep_chunks(product, people, 100)
     memo = {"session_id": "会" * 200, "text": "覚えておくことがたくさんある。" * 7_400}

@@ -243,7 +243,7 @@ async def test_a_bad_request_is_told_why(node: Node, people: People, name: str, 
 async def test_nobody_waits_for_a_file(node: Node, people: People) -> None:
     """While files are read that take long, calls are answered; a person has two uploads at a time."""
     token = people.admin.token
-    slow = b"<div>" * 200_000 + b"x"
+    slow = b"<div>" * 80_000 + b"x"
     uploads = [asyncio.ensure_future(send(node, token, slow, f"slow{one}.html")) for one in range(3)]
     answered = 0
     while answered < 5:
