@@ -10,7 +10,7 @@ from core.migrations import run_script
 from core.search_schema.functions import LIST_ORPHANS, ORPHAN_RIGHTS
 
 revision = "0058"
-down_revision = "0055"
+down_revision = "0056"
 branch_labels = None
 depends_on = None
 

@@ -77,6 +77,11 @@ REMOVE = """
 DELETE FROM modules.item_workspaces WHERE tenant_id = $1 AND id = $3 AND (user_id IS NULL OR user_id = $2)
 RETURNING items
 """
+RENAME = """
+UPDATE modules.item_workspaces w SET name = $4
+WHERE w.tenant_id = $1 AND w.id = $3 AND (w.user_id = $2 OR w.user_id IS NULL AND EXISTS (
+    SELECT FROM core.users u WHERE u.tenant_id = $1 AND u.id = $2 AND u.system_role = 'admin'))
+"""
 FIND_ROLE = """
 SELECT r.id, EXISTS (SELECT FROM core.role_assignments a
     WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.role_id = r.id) AS is_member
@@ -201,6 +206,26 @@ async def create_workspace(
 async def list_workspaces(store: Store) -> Sequence[Workspace]:
     """List the workspaces that the caller may read, their own first."""
     return [_read_workspace(row) for row in await store.fetch(LIST)]
+
+
+async def rename_workspace(store: Store, workspace: Workspace, name: str) -> Workspace:
+    """Give a workspace another name; return it as it is then.
+
+    Raises:
+        DocumentedError: the name has a wrong form, is another one's of this owner, or that of everybody's own one; or
+            the caller may not: only administrators rename shared ones.
+    """
+    _check_form(name, workspace.owner, workspace.role)
+    if not workspace.is_shared and DEFAULT_WORKSPACE in (name, workspace.name):
+        raise build_invalid("name", name, f"must leave the workspace {DEFAULT_WORKSPACE} as it is")
+    if await store.fetchval(LOCK, workspace.id) is None:
+        raise build_denied(workspace.full_name)
+    known = await _find_owned(store, name, workspace.owner, workspace.role)
+    if known is not None and known.id != workspace.id:
+        raise build_invalid("name", name, "is the name of another workspace of this owner")
+    if await store.execute(RENAME, workspace.id, name) == 0:
+        raise build_denied(workspace.full_name, "only administrators rename it")
+    return replace(workspace, name=name)
 
 
 async def start_index(store: Store, workspace: Workspace) -> Workspace:

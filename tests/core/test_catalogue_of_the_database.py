@@ -133,7 +133,20 @@ EXTRA_POLICIES = {
     ("modules.kg_unindexed", "owner_finds_outdated"): ("r", ("mcpist_owner",)),
     ("modules.items", "owner_finds_indexed"): ("r", ("mcpist_owner",)),
     ("search.collections", "owner_counts"): ("r", ("mcpist_owner",)),
-    ("search.dirty_tables", "owner_marks"): ("*", ("mcpist_owner",)),
+    ("core.dirty_tables", "owner_marks"): ("*", ("mcpist_owner",)),
+    # What core.rewrite_dirty_table counts.
+    **{
+        (f"modules.{table}", "owner_counts"): ("r", ("mcpist_owner",))
+        for table in (
+            *(
+                f"item_{table}"
+                for table in ("workspaces", "tags", "tag_counts", "aliases", "numbers", "statuses", "states")
+            ),
+            *(f"kg_{table}" for table in ("entities", "observations", "relations", "unindexed")),
+            "activity_entries",
+            "documents",
+        )
+    },
     # The key by which the broker signs passes, and audit.append_signed checks them.
     ("auth.audit_key", "broker_signs"): ("r", ("mcpist_broker",)),
     ("auth.audit_key", "owner_checks"): ("*", ("mcpist_owner",)),
@@ -152,7 +165,7 @@ OF_THE_DEPLOYMENT = {
     "audit.digest_key_check",
     "auth.audit_key",
     "jobs.workers",
-    "search.dirty_tables",
+    "core.dirty_tables",
 }
 # Unique over all tenants: client ids, and the hashes of 256 random bits, which nobody can choose to collide.
 RANDOM_KEYS = {

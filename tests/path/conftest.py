@@ -57,19 +57,30 @@ def on_shared_product(test: Test) -> Test:
     return pytest.mark.shared_product(pytest.mark.asyncio(loop_scope="module")(test))
 
 
+def with_own_people(test: Test) -> Test:
+    """Run a test of tasks on the shared product, with people of its own: it may change their rights, or those of their
+    tenants."""
+    return pytest.mark.own_people(on_shared_product(test))
+
+
 @pytest.fixture
 def lab(request: pytest.FixtureRequest) -> Lab:
     """Tools that misbehave on demand; every product has them."""
     if not is_shared(request):
         return Lab()
     lab: Lab = request.getfixturevalue("shared_product").lab
-    lab.effects.clear()
+    lab.renew()
     return lab
 
 
 def is_shared(request: pytest.FixtureRequest) -> bool:
     """Whether the test runs on a product that is shared."""
     return request.node.get_closest_marker("shared_product") is not None
+
+
+def has_own_people(request: pytest.FixtureRequest) -> bool:
+    """Whether the test has people of its own on a product that is shared."""
+    return request.node.get_closest_marker("own_people") is not None
 
 
 @pytest.fixture
@@ -207,21 +218,8 @@ async def shared_task_app(
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def renewed_task_app(shared_task_app: TaskApp) -> TaskApp:
-    """The same, without what earlier tests have left."""
+async def task_app(request: pytest.FixtureRequest, shared_task_app: TaskApp) -> TaskApp:
+    """A product with asynchronous tools, without what earlier tests have left. Rights may be changed of a test's own
+    people only, and nothing lasts but jobs, schedules, mandates, notices and the audit log."""
     await shared_task_app.renew()
-    return shared_task_app
-
-
-@pytest.fixture
-async def own_task_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    """A product with asynchronous tools of the test's own."""
-    async with open_task_app(database, tmp_path) as app:
-        yield app
-
-
-@pytest.fixture
-def task_app(request: pytest.FixtureRequest) -> TaskApp:
-    """A product with asynchronous tools. On the shared one nobody's rights may be changed, and nothing lasts but
-    jobs, schedules, mandates, notices and the audit log."""
-    return request.getfixturevalue("renewed_task_app" if is_shared(request) else "own_task_app")
+    return await shared_task_app.with_new_people() if has_own_people(request) else shared_task_app

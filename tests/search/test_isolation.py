@@ -199,8 +199,8 @@ async def test_the_database_refuses_what_the_code_would_forget(
         "WHERE tenant_id = $1 AND $2::uuid IS NOT NULL",
         "UPDATE search.collections SET member_writes = true WHERE tenant_id = $1 AND $2::uuid IS NOT NULL",
         "UPDATE search.usage SET bytes = 0 WHERE tenant_id = $1 AND $2::uuid IS NOT NULL",
-        "SELECT search.rewrite_table('collections') WHERE $1::uuid <> $2",
-        "SELECT * FROM search.dirty_tables WHERE $1::uuid <> $2",
+        "SELECT core.rewrite_dirty_table('search.collections') WHERE $1::uuid <> $2",
+        "SELECT * FROM core.dirty_tables WHERE $1::uuid <> $2",
     )
     for sql in refused:
         with pytest.raises(asyncpg.InsufficientPrivilegeError):

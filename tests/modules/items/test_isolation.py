@@ -79,7 +79,8 @@ async def tell(person: Person) -> list[Any]:
     await call("delete_item", type="task", id=9)
     await call("create_workspace", name="more")
     await call("create_workspace", name="board", owner="role", role="Team")
-    await call("delete_workspace", workspace="more")
+    await call("rename_workspace", workspace="more", name="less")
+    await call("delete_workspace", workspace="less")
     await call("get_items", type="task", workspace=BOARD)
     await call("delete_workspace", workspace=BOARD)
     assert made

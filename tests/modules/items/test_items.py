@@ -294,6 +294,22 @@ async def test_workspaces_are_apart(ada: Person) -> None:
     assert (code, details["field"]) == (1002, "workspace")
 
 
+async def test_a_renamed_workspace_keeps_what_is_in_it(ada: Person) -> None:
+    plans = await ada.call("create_workspace", name="plans")
+    await create(ada, workspace="plans")
+    renamed = await ada.call("rename_workspace", workspace="plans", name="計画")
+    assert renamed == {**plans, "name": "計画", "items": 1}
+    assert await keys(ada, workspace="計画") == ["task-1"]
+    assert (await refused(ada, "get_items", type="task", workspace="plans"))[0] == 1002
+    await ada.call("create_workspace", name="plans")
+    for wrong in ("plans", "a/b", "role:x", "default"):
+        code, details = await refused(ada, "rename_workspace", workspace="計画", name=wrong)
+        assert (code, details["field"]) == (1002, "name"), wrong
+    await create(ada)
+    assert (await refused(ada, "rename_workspace", workspace="default", name="mine"))[1]["field"] == "name"
+    assert (await ada.call("rename_workspace", workspace="計画", name="計画")) == renamed
+
+
 async def test_a_workspace_is_no_larger_than_set(office: Office) -> None:
     small = dataclasses.replace(office.ada, settings={"max_items": 2})
     for _ in range(2):
