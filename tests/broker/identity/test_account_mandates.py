@@ -65,7 +65,7 @@ async def shown(identity: Identity, http: httpx2.AsyncClient, person: Person, la
 
 async def test_every_tool_is_named_before_one_agrees(identity: Identity, http: httpx2.AsyncClient) -> None:
     ada, *_ = await people(identity)
-    names = ("create_entities", "create_relations", "add_observations", "delete_entities", "read_graph", "open_nodes")
+    names = ("create_entities", "create_relations", "add_observations", "delete_entities", "read_graph", "get_nodes")
     await make(identity, ada, "Sync", tools=tuple(("knowledge_graph", name) for name in names))
     text = await shown(identity, http, ada)
     assert all(f"knowledge_graph.{name}" in text for name in names), text
