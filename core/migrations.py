@@ -1,7 +1,6 @@
 """Bring a database to the newest schema: roles first, then the one Alembic history in ``alembic/``."""
 
 import contextlib
-import importlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import asyncpg
 from core.database_login import log_in
 from core.database_url import DatabaseAddress
 from core.db import connect
-from core.errors import MCPistError
+from core.migration_process import MigrationError, MigrationProcess, run_scripts
 from core.migration_scripts import get_migration_scripts_path
 from core.search_schema import CREATE_SEARCH_ROLE_SCRIPT, add_search_schema, install_pgvector
 from core.secret import Secret
@@ -29,6 +28,8 @@ OLDEST_COMPATIBLE_REVISION = "0030"
 """The oldest schema whose version of MCPist may serve a database at this version's schema. Raise it with the migration
 that takes away what that version uses (docs/upgrade.md)."""
 _COMPATIBILITY = "serves versions since "
+
+_prepared: list[MigrationProcess] = []
 
 log = logging.getLogger(__name__)
 
@@ -95,12 +96,6 @@ ORDER BY what
 """
 
 
-class MigrationError(MCPistError):
-    """The database cannot be brought to this version's schema; the text says why."""
-
-    status, code, exit_code = 503, "schema", 8
-
-
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
     """What a migration did: the revisions before and after it; `before` is None where the database was empty."""
@@ -140,7 +135,7 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret], *, up
         if current != head:
             await _create_roles(connection, passwords)
             await install_pgvector(connection)
-            await _run_alembic(admin)
+            await (_prepared.pop() if _prepared else MigrationProcess()).upgrade(admin)
         if upgrade or current is None:
             await add_search_schema(connection)
         await _harden(connection)
@@ -211,10 +206,10 @@ def _refuse_older(current: str) -> NoReturn:
     )
 
 
-def preload_migrations() -> None:
-    """Import what only a migration needs, 0.3 s, before there is one to run: a new database needs it at once."""
-    for name in ("alembic.command", "sqlalchemy.dialects.postgresql.asyncpg", "sqlalchemy.ext.asyncio"):
-        importlib.import_module(name)
+def prepare_migration() -> None:
+    """Start the process that runs the scripts before there is a database: it takes 0.5 s to load, and a new database
+    needs it at once."""
+    _prepared.append(MigrationProcess())
 
 
 async def create_roles(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> None:
@@ -280,37 +275,9 @@ async def _create_roles(connection: Any, passwords: Mapping[str, Secret]) -> Non
     await connection.execute("RESET ALL")
 
 
-async def _run_alembic(admin: DatabaseAddress, revision: str | None = None) -> None:
-    from sqlalchemy.ext.asyncio import create_async_engine
-    from sqlalchemy.pool import NullPool
-
-    engine = create_async_engine(  # unit-of-work: Alembic wants SQLAlchemy's connection
-        "postgresql+asyncpg://", async_creator=lambda: _connect(admin), poolclass=NullPool
-    )
-    try:
-        async with engine.connect() as connection:
-            await connection.run_sync(_run_alembic_command, revision)
-    finally:
-        await engine.dispose()
-
-
-def _run_alembic_command(connection: "Connection", revision: str | None) -> None:
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(get_migration_scripts_path()).replace("%", "%%"))
-    config.attributes["connection"] = connection
-    if revision is None:
-        command.upgrade(config, "head")
-    else:
-        command.downgrade(config, revision)
-    connection.commit()  # unit-of-work: a migration is its own
-
-
 async def downgrade(admin: DatabaseAddress, revision: str) -> None:
     """Take the schema back to `revision` (``base`` empties it); for tests and for operators who know why."""
-    await _run_alembic(admin, revision)
+    await run_scripts(admin, revision)
 
 
 def build_tenant_policy_script(table: LiteralString) -> LiteralString:

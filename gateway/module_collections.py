@@ -157,6 +157,7 @@ class ModuleCollections:
         filter: DocumentFilter = NO_FILTER,
         mode: SearchMode = SearchMode.HYBRID,
         limit: int = 5,
+        one_per_document: bool = False,
     ) -> Sequence[SearchHit]:
         async with self._open_engine() as engine:
             found = await engine.search(
@@ -166,6 +167,7 @@ class ModuleCollections:
                 condition=_build_condition(filter),
                 scope=SearchScope(mode.value),
                 limit=limit,
+                one_per_document=one_per_document,
             )
         return [_build_hit(passage) for passage in found]
 

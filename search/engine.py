@@ -264,8 +264,9 @@ class SearchEngine:
         condition: DocumentCondition = ANY_DOCUMENT,
         scope: SearchScope = SearchScope.HYBRID,
         limit: int = 5,
+        one_per_document: bool = False,
     ) -> Sequence[FoundPassage]:
-        """Find the passages that fit a query best.
+        """Find the passages that fit a query best; of each document the best one only if `one_per_document`.
 
         Raises:
             core.errors.NotFound: there is one of these collections that the caller may not read.
@@ -275,7 +276,7 @@ class SearchEngine:
         validation.check_condition(condition)
         validation.check_limit(limit, MAX_HITS)
         tokens: Sequence[QueryToken] = [] if scope is SearchScope.MEANING else collect_query_tokens(query)
-        request = SearchRequest(tokens, condition, limit)
+        request = SearchRequest(tokens, condition, limit, one_per_document)
         states = await self._load_filled(caller, collections)
         for _ in range(ATTEMPTS):
             queries = await self._embed_query(caller, query, states, scope)

@@ -17,6 +17,8 @@ from search.validation import encode_metadata
 
 MOST_CANDIDATES = 100
 """Of each leg, of one model."""
+MOST_OF_DOCUMENTS = 400
+"""The same where each document counts once: a long one has more than a hundred passages."""
 _LAST_CHARACTER = "\U0010ffff"
 
 
@@ -45,6 +47,7 @@ class SearchRequest:
     tokens: Sequence[QueryToken]
     condition: DocumentCondition
     limit: int
+    one_per_document: bool = False
 
 
 async def find_passages(
@@ -67,8 +70,18 @@ async def find_passages(
             likeness = None if similarity is None else scale_similarity(similarity, query.floor)
             coverage = min(row["coverage"] / sum(idf.values()), 1.0) if idf else 0.0
             candidates.append(SearchCandidate(passage, likeness, coverage))
-    hits = fuse(candidates, limit=request.limit)
+    hits = fuse(candidates, limit=len(candidates) if request.one_per_document else request.limit)
+    if request.one_per_document:
+        hits = _keep_best(hits)[: request.limit]
     return await _read_passages(work, hits, similarities)
+
+
+def _keep_best(hits: Sequence[FusedHit[PassageId]]) -> list[FusedHit[PassageId]]:
+    """Keep the first hit of each document."""
+    best: dict[tuple[UUID, UUID], FusedHit[PassageId]] = {}
+    for hit in hits:
+        best.setdefault(hit.candidate.id[:2], hit)
+    return list(best.values())
 
 
 async def _count_tokens(
@@ -113,7 +126,7 @@ async def _find_candidates(
         condition.key_prefix,
         condition.since,
         condition.until,
-        MOST_CANDIDATES,
+        MOST_OF_DOCUMENTS if request.one_per_document else MOST_CANDIDATES,
     )
 
 

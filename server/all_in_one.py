@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from core.config.settings import Settings
-from core.migrations import preload_migrations
+from core.migrations import prepare_migration
 from server.data_folder import Report, attach_database, has_database, start_database
 from server.deployment import GATEWAY_ROLE, Deployment
 from server.listen_port import open_port
@@ -42,7 +42,9 @@ async def run_all_in_one(settings: Settings, report: Report, on_ready: OnReady) 
         core.errors.MCPistError, server.postgres.errors.PostgresError: it cannot start; the text says what to do.
     """
     with _pause_garbage_collection(), watch_stop_signals() as stop, open_port(settings) as listener:
-        loading = asyncio.ensure_future(asyncio.to_thread(_load_serving, migrates=not has_database(settings)))
+        if not has_database(settings):
+            prepare_migration()
+        loading = asyncio.ensure_future(asyncio.to_thread(_load_serving))
         async with start_database(settings, report) as deployment:
             serving = await loading
             async with serving.serve_product(settings, deployment, listener, report) as ready:
@@ -79,7 +81,7 @@ def _pause_garbage_collection() -> Generator[None]:
         gc.enable()
 
 
-def _load_serving(*, migrates: bool = False) -> _Serving:
+def _load_serving() -> _Serving:
     interval = sys.getswitchinterval()
     # Each file that is copied meanwhile would wait 5 ms for the interpreter, several times.
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -87,8 +89,6 @@ def _load_serving(*, migrates: bool = False) -> _Serving:
         from gateway.catalogue import import_own_modules
         from server import serving
 
-        if migrates:
-            preload_migrations()
         import_own_modules()
     finally:
         sys.setswitchinterval(interval)

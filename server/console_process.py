@@ -35,13 +35,13 @@ from gateway.catalogue import load_installed_modules
 from server.audit_maintenance import run_audit_maintenance
 from server.audit_retention import create_retention_check
 from server.data_folder import Report
+from server.deletion_maintenance import run_deletion_maintenance
 from server.deployment import Deployment
 from server.health import HealthMonitor, build_health_routes, check_background_tasks, register_health_metrics
 from server.listen_port import open_port
 from server.listener import serve_application, wait_drain_delay, watch_stop_signals
 from server.metrics_server import serve_process_metrics
 from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
-from server.search_maintenance import run_search_maintenance
 from server.standalone import open_role_deployment
 from server.start_files import load_console_key, load_identity_settings
 from server.wiring.console_proxy import BrokerProxy
@@ -78,7 +78,7 @@ async def run_console(settings: Settings, report: Report, on_ready: Callable[[Co
             open_tracer(settings.tracing, version("mcpist")) as tracer,
             open_console_broker(settings.broker_url, load_console_key(settings), tracer) as broker,
             run_audit_maintenance(database, metrics),
-            run_search_maintenance(deployment.get_role_address(CONSOLE_ROLE), get_utc_now, is_embedded=False),
+            run_deletion_maintenance(deployment.get_role_address(CONSOLE_ROLE), get_utc_now, is_embedded=False),
             open_remote_gateway(settings) as create_schedule,
             _open_application(settings, deployment, database, broker, create_schedule, tracer) as (app, health),
             _serve_metrics(settings, metrics, database, health),

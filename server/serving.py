@@ -27,6 +27,7 @@ from gateway.observability.call_log import CallLog, create_writer
 from server.audit_maintenance import run_audit_maintenance
 from server.audit_retention import run_retention
 from server.bootstrap import FirstAccess, create_first_access
+from server.deletion_maintenance import run_deletion_maintenance
 from server.deployment import Deployment
 from server.endpoint_file import announce_server
 from server.ignored_variables import warn_of_ignored_variables
@@ -36,7 +37,6 @@ from server.operator_access import OperatorAccess, create_operator_access
 from server.operator_context import OperatorContext, open_operator_context_on
 from server.ready import ServerReady
 from server.role_database import get_utc_now
-from server.search_maintenance import run_search_maintenance
 from server.standalone import open_remote_broker
 from server.stream_memory import find_stream_memory_problem
 from server.wiring.broker import open_broker_runtime
@@ -292,6 +292,6 @@ async def _run_maintenance(context: OperatorContext, settings: Settings, metrics
     async with (
         run_audit_maintenance(context.console, metrics),
         run_retention(context.deployment, retention, get_utc_now),
-        run_search_maintenance(context.deployment.admin, get_utc_now, is_embedded=settings.database_url is None),
+        run_deletion_maintenance(context.deployment.admin, get_utc_now, is_embedded=settings.database_url is None),
     ):
         yield

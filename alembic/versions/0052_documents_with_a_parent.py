@@ -31,7 +31,8 @@ DROP POLICY owner_changes ON search.documents;
 def upgrade() -> None:
     bind = op.get_bind()
     if bind.exec_driver_sql(_IS_MISSING).scalar():
-        run_script(bind, _ADD + policies.ORPHAN_POLICIES + functions.REMOVE_ORPHANS + functions.ORPHAN_RIGHTS)
+        orphans = functions.LIST_ORPHANS + functions.REMOVE_ORPHANS + functions.ORPHAN_RIGHTS
+        run_script(bind, _ADD + policies.ORPHAN_POLICIES + orphans)
         run_script(bind, REPLACE_FIND_SCRIPT)
 
 

@@ -1,4 +1,4 @@
-"""`mcpist purge`: make deleted documents unreadable now."""
+"""`mcpist purge`: make deleted texts unreadable now."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from core.errors import Unavailable
 
 if TYPE_CHECKING:
     from core.config.settings import Settings
-    from server.search_maintenance import PurgeResult
+    from server.deletion_maintenance import PurgeResult
 
 
 def register(app: typer.Typer) -> None:
@@ -21,16 +21,17 @@ def register(app: typer.Typer) -> None:
 
 
 def purge(as_json: JsonOption = False) -> None:
-    """Make deleted documents unreadable now, also in the database's files.
+    """Make deleted texts unreadable now, also in the database's files.
 
-    MCPist does it by itself within 24 hours. Tables that held something deleted are rewritten, and searches wait for
-    it: a second for 2,000 passages. With the embedded database the write-ahead log goes, too. Backups keep what they
-    have, and large results that were kept for their reader (module results) end when they expire.
+    MCPist does it by itself within 24 hours: documents, memos, items, the knowledge graph, activity and schedules.
+    Tables that held something deleted are rewritten, and calls wait for it: a second for 2,000 passages or 12,500
+    items. With the embedded database the write-ahead log goes, too. Backups keep what they have, and large results
+    that were kept for their reader (module results) end when they expire.
     """
 
     async def work(settings: "Settings", report: Report) -> "PurgeResult":
         from server.data_folder import attach_database
-        from server.search_maintenance import purge_deleted
+        from server.deletion_maintenance import purge_deleted
 
         async with attach_database(settings, report) as deployment:
             report("Rewriting tables")
@@ -43,7 +44,5 @@ def purge(as_json: JsonOption = False) -> None:
             f"Rewritten: {len(result.rewritten)}"
         )
     count = len(result.rewritten)
-    text = (
-        f"No deleted document can be read any more; tables rewritten: {count}." if count else "There was nothing to do."
-    )
+    text = f"Nothing deleted can be read any more; tables rewritten: {count}." if count else "There was nothing to do."
     print_result(as_json, {"rewritten": list(result.rewritten)}, lambda: print_line(text))

@@ -3,7 +3,6 @@
 import platform
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
@@ -11,6 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from core.observability.metrics import COUNTERS, DURATION_BUCKETS, OBSERVABLE_METRICS, CallSeries, Metrics
+from core.release import get_release
 
 DumpedFamily = tuple[str, str, str, str, list[tuple[str, dict[str, str], float]]]
 """Name, documentation, type and unit of a metric family, and its samples: name, labels, value."""
@@ -19,7 +19,7 @@ DumpedFamily = tuple[str, str, str, str, list[tuple[str, dict[str, str], float]]
 def build_registry(metrics: Metrics) -> CollectorRegistry:
     """Build a registry with the metrics of MCPist, of the process and of the garbage collector."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Exposition(metrics, version("mcpist")))
+    registry.register(_Exposition(metrics, get_release()))
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
     return registry

@@ -4,7 +4,28 @@ from typing import LiteralString
 
 from core.shared_rows import build_readable
 
-# A mark is made by whoever holds the table's lock until their commit; a rewrite waits for that, and removes it.
+# As core.mark_dirty of schema 0056 marks a table: each partition that may hold something deleted.
+MARKS = """
+CREATE OR REPLACE FUNCTION search.mark_dirty() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+        INSERT INTO core.dirty_tables (name)
+            SELECT t.name FROM (SELECT DISTINCT 'search.' || TG_TABLE_NAME || '_' || p.part AS name
+                FROM (SELECT DISTINCT collection_id FROM gone) g CROSS JOIN generate_series(0, 7) AS p(part)
+                WHERE satisfies_hash_partition('search.documents'::regclass, 8, p.part, g.collection_id)) t
+            WHERE NOT EXISTS (SELECT FROM core.dirty_tables d WHERE d.name = t.name);
+        RETURN NULL;
+    END $$;
+CREATE OR REPLACE FUNCTION search.mark_collections_dirty() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    BEGIN
+        IF NOT EXISTS (SELECT FROM core.dirty_tables d WHERE d.name = 'search.collections') THEN
+            INSERT INTO core.dirty_tables (name) VALUES ('search.collections');
+        END IF;
+        RETURN NULL;
+    END $$;
+"""
+
 TRIGGERS = """
 CREATE FUNCTION search.count_bytes() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -20,22 +41,6 @@ CREATE FUNCTION search.count_bytes() RETURNS trigger
     END $$;
 CREATE TRIGGER count_bytes AFTER INSERT OR UPDATE OF bytes OR DELETE ON search.collections
     FOR EACH ROW EXECUTE FUNCTION search.count_bytes();
-CREATE FUNCTION search.mark_dirty() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    BEGIN
-        INSERT INTO search.dirty_tables (name)
-            SELECT DISTINCT TG_TABLE_NAME || '_' || p.part
-            FROM (SELECT DISTINCT collection_id FROM gone) g CROSS JOIN generate_series(0, 7) AS p(part)
-            WHERE satisfies_hash_partition('search.documents'::regclass, 8, p.part, g.collection_id)
-            ORDER BY 1 ON CONFLICT DO NOTHING;
-        RETURN NULL;
-    END $$;
-CREATE FUNCTION search.mark_collections_dirty() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    BEGIN
-        INSERT INTO search.dirty_tables (name) VALUES ('collections') ON CONFLICT DO NOTHING;
-        RETURN NULL;
-    END $$;
 CREATE TRIGGER mark_deleted AFTER DELETE ON search.documents REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION search.mark_dirty();
 CREATE TRIGGER mark_changed AFTER UPDATE ON search.documents REFERENCING OLD TABLE AS gone
@@ -48,48 +53,34 @@ CREATE TRIGGER mark_deleted AFTER DELETE ON search.collections
     FOR EACH ROW EXECUTE FUNCTION search.mark_collections_dirty();
 """
 
-# Lock and rewrite are two statements, so that the rewrite's snapshot sees what was committed before the lock was had.
-# Rows that another snapshot may still see are copied, too. The new primary key has them, and its reltuples counts them
-# (the table's own does not): then the mark stays.
-REWRITE = """
-CREATE FUNCTION search.list_dirty_tables() RETURNS TABLE (name text, since timestamptz)
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT d.name, d.since FROM search.dirty_tables d ORDER BY d.since, d.name
-$$;
-CREATE FUNCTION search.lock_table(p_name text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
+# Documents whose source is gone; those of entities of which something was deleted, and of items that were deleted or
+# have changed, where the process ended before their index followed: it does at the next search. In plpgsql, as the
+# script may run before these tables exist.
+LIST_ORPHANS = """
+CREATE FUNCTION search.list_orphans() RETURNS TABLE (tenant_id uuid, collection_id uuid, document_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-        EXECUTE format('LOCK TABLE search.%I IN ACCESS EXCLUSIVE MODE', p_name);
-    END $$;
-CREATE FUNCTION search.rewrite_table(p_name text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-    SET maintenance_work_mem = '256MB' SET max_parallel_maintenance_workers = 0 AS $$
-    DECLARE
-        written real;
-        seen bigint;
-    BEGIN
-        EXECUTE format('CLUSTER search.%I USING %I', p_name, p_name || '_pkey');
-        EXECUTE format('SELECT count(*) FROM search.%I', p_name) INTO seen;
-        SELECT c.reltuples INTO written FROM pg_class c
-            WHERE c.relnamespace = 'search'::regnamespace AND c.relname = p_name || '_pkey';
-        IF greatest(written, 0) <> seen::real THEN  -- -1: never counted, as of an empty one
-            RETURN false;
-        END IF;
-        DELETE FROM search.dirty_tables d WHERE d.name = p_name;
-        RETURN true;
+        RETURN QUERY SELECT d.tenant_id, d.collection_id, d.id FROM search.documents d
+            JOIN search.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
+            WHERE d.parent IS NOT NULL AND NOT EXISTS (SELECT FROM modules.documents p
+                WHERE p.tenant_id = d.tenant_id AND p.module = c.module AND p.key = d.parent);
+        RETURN QUERY SELECT d.tenant_id, d.collection_id, d.id FROM modules.kg_unindexed u
+            JOIN search.collections c ON c.tenant_id = u.tenant_id AND c.user_id = u.user_id
+                AND c.module = 'knowledge_graph'
+            JOIN search.documents d ON d.tenant_id = c.tenant_id AND d.collection_id = c.id
+                AND d.metadata ->> 'name' = u.entity
+            WHERE u.has_lost;
+        RETURN QUERY SELECT d.tenant_id, d.collection_id, d.id FROM search.collections c
+            JOIN search.documents d ON d.tenant_id = c.tenant_id AND d.collection_id = c.id
+            WHERE c.module = 'items' AND NOT EXISTS (SELECT FROM modules.items i
+                WHERE i.tenant_id = c.tenant_id AND i.workspace_id::text = c.name AND i.id::text = d.key
+                AND i.revision::text = d.metadata ->> 'revision');
     END $$;
 """
 
 # As search.document_writer deletes one: under the lock of its collection, whose counts stay exact. Chunks of the
 # deleted documents are still seen by the statement that deletes them.
 REMOVE_ORPHANS = """
-CREATE FUNCTION search.list_orphans() RETURNS TABLE (tenant_id uuid, collection_id uuid, document_id uuid)
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT d.tenant_id, d.collection_id, d.id FROM search.documents d
-        JOIN search.collections c ON c.tenant_id = d.tenant_id AND c.id = d.collection_id
-        WHERE d.parent IS NOT NULL AND NOT EXISTS (SELECT FROM modules.documents p
-            WHERE p.tenant_id = d.tenant_id AND p.module = c.module AND p.key = d.parent)
-$$;
 CREATE FUNCTION search.remove_orphans() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
@@ -258,7 +249,6 @@ GRANT EXECUTE ON FUNCTION search.remove_orphans TO mcpist_console;
 
 RIGHTS = """
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA search FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION search.list_dirty_tables, search.lock_table, search.rewrite_table TO mcpist_console;
 """
 
 # The cast loads pgvector: without it, its settings are unknown, and only a superuser may give them to a function.

@@ -24,9 +24,6 @@ BEGIN
             USING (tenant_id = core.current_tenant()) WITH CHECK (tenant_id = core.current_tenant())', name);
     END LOOP;
 END $$;
-ALTER TABLE search.dirty_tables ENABLE ROW LEVEL SECURITY;
-ALTER TABLE search.dirty_tables FORCE ROW LEVEL SECURITY;
-CREATE POLICY owner_marks ON search.dirty_tables TO mcpist_owner USING (true);
 CREATE POLICY owner_counts ON search.usage TO mcpist_owner USING (true);
 CREATE POLICY owner_counts ON search.collections FOR SELECT TO mcpist_owner USING (true);
 CREATE POLICY search_reads ON search.documents FOR SELECT TO mcpist_search USING (true);

@@ -92,10 +92,6 @@ CREATE TABLE search.token_counts (
     PRIMARY KEY (tenant_id, collection_id, generation, token),
     FOREIGN KEY (tenant_id, collection_id) REFERENCES search.collections ON DELETE CASCADE
 ) PARTITION BY HASH (collection_id);
-CREATE TABLE search.dirty_tables (
-    name text PRIMARY KEY,
-    since timestamptz NOT NULL DEFAULT now()
-);
 """
 
 # What PostgreSQL keeps of a column's values when it analyses a table outlives them.

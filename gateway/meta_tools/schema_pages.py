@@ -70,6 +70,9 @@ async def render_modules(
     view: SieveView, names: Sequence[str], request: SchemaRequest, describe: DescribeModule
 ) -> dict[str, Any]:
     """Render a page of the tools of these modules. What does not exist for the caller has the one text for it."""
+    if whole := _find_whole(view, names, request):
+        head = {"module": whole.module.name, "digest": whole.digest, **await describe(whole.module)}
+        return {"modules": [{**head, "tools": orjson.Fragment(whole.encoded_tools)}]}
     detail = request.detail or _choose_detail(view, names, request)
     page = SchemaPage(request.position, FULL_PAGE_BYTES if detail is SchemaDetail.FULL else SHORT_PAGE_BYTES)
     rendered = [await _render_module(view, name, request, detail, page, describe) for name in names]
@@ -156,6 +159,16 @@ async def _render_module(
         return {**head, "unchanged": True}
     rendered = {**head, "tools": [_render_tool(module.listings, tool, detail) for tool in shown]}
     return {**rendered, "error": NO_SUCH_TOOL} if missing else rendered
+
+
+def _find_whole(view: SieveView, names: Sequence[str], request: SchemaRequest) -> ModuleView | None:
+    """Find the module of which all tools are asked for and fit one page: what is asked most, and needs no count."""
+    if len(names) != 1 or request.tools or request.known_digests or request.position:
+        return None
+    module = view.find_module(names[0])
+    if module is None or request.detail not in (None, SchemaDetail.FULL):
+        return None
+    return module if HEAD_BYTES + len(module.encoded_tools) <= FULL_PAGE_BYTES else None
 
 
 def _choose_detail(view: SieveView, names: Sequence[str], request: SchemaRequest) -> SchemaDetail:

@@ -39,7 +39,7 @@ def _name_tools(tools: Sequence[CatalogueTool]) -> Iterable[tuple[str, Catalogue
     for tool in tools:
         full_name = f"{tool.module}_{tool.name}"
         own = (tool.name,) if tool.owner.has_plain_names else tool.tool.aliases[:1]
-        wanted = (*(name for name in own if name not in full_names - {full_name}), full_name)
+        wanted = (*(name for name in own if name == full_name or name not in full_names), full_name)
         name = next((name for name in wanted if _is_accepted(name)), None)
         yield name or _add_digest(_REFUSED.sub("_", full_name), tool.full_name), tool
 

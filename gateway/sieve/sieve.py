@@ -35,6 +35,11 @@ class ModuleView:
         return {tool.name: self.listings.get(tool) for tool in self.tools}
 
     @cached_property
+    def encoded_tools(self) -> bytes:
+        """The listings of all tools as a JSON array."""
+        return orjson.dumps([*self.schemas.values()])
+
+    @cached_property
     def digest(self) -> str:
         """Digest that is the same for the same permissions and version on every replica."""
         listed = [self.module.name, self.module.description, self.schemas]

@@ -62,8 +62,8 @@ SELECT {LISTED_COLUMNS} FROM found JOIN modules.items i
 ORDER BY found.updated_at DESC, found.id DESC
 """  # noqa: S608 the same
 FIND_RAREST_TAG = """
-SELECT f.tag, (SELECT count(*) FROM (SELECT FROM modules.item_tags t
-    WHERE t.tenant_id = $1 AND t.workspace_id = $3 AND t.tag = f.tag LIMIT $5) c) AS items
+SELECT f.tag, coalesce((SELECT c.items FROM modules.item_tag_counts c
+    WHERE c.tenant_id = $1 AND c.workspace_id = $3 AND c.tag = f.tag), 0) AS items
 FROM unnest($4::text[]) AS f (tag) WHERE $2::uuid IS NOT NULL ORDER BY 2, 1 LIMIT 1
 """
 FIND_HITS = """
@@ -75,9 +75,9 @@ JOIN modules.items i ON i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = h.id
 WHERE $2::uuid IS NOT NULL AND {_FITS} ORDER BY h.nth
 """  # noqa: S608 the same
 COUNT_TYPES = """
-SELECT type, count(*) AS items FROM modules.items
-WHERE tenant_id = $1 AND workspace_id = $3 AND $2::uuid IS NOT NULL
-GROUP BY type ORDER BY count(*) DESC, type
+SELECT type, items FROM modules.item_numbers
+WHERE tenant_id = $1 AND workspace_id = $3 AND items > 0 AND $2::uuid IS NOT NULL
+ORDER BY items DESC, type
 """
 
 
@@ -157,7 +157,7 @@ async def _list_newest(store: Store, workspace: Workspace, filters: Filters, lim
     """List by changes what fits: a rare tag is looked up, and a frequent one is met soon."""
     sql = LIST_NEWEST
     if filters.tags:
-        rarest = await store.fetchrow(FIND_RAREST_TAG, workspace.id, filters.tags, FREQUENT + 1)
+        rarest = await store.fetchrow(FIND_RAREST_TAG, workspace.id, filters.tags)
         if rarest is not None and rarest["items"] <= FREQUENT:
             sql = LIST_TAGGED
             filters = filters._replace(tags=sorted(filters.tags, key=lambda tag: tag != rarest["tag"]))

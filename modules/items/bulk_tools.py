@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from modules.items.errors import INVALID, build_invalid, build_not_found, get_constraint
+from modules.items.errors import INVALID, build_invalid, build_not_found, get_constraint, shorten
 from modules.items.item_keys import ItemKey, parse_id
 from modules.items.item_rows import ItemRecord, build_replaced, find_items
 from modules.items.item_store import ItemWriter, PreparedChange, check_revision
@@ -21,20 +21,22 @@ def _keep_refused(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         return handler(value)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False)[0]
-        field = _format_path(problem["loc"])
+        field = _format_path(problem["loc"], is_unknown=problem["type"] == "extra_forbidden")
         is_missing = problem["type"] == "missing"
         constraint = "is required" if is_missing else get_constraint(problem["msg"])
         return build_invalid(field or "updates", None if is_missing else problem["input"], constraint)
 
 
-def _format_path(location: Sequence[str | int]) -> str:
-    """Write the place of a mistake, without the names that pydantic gives the members of unions."""
+def _format_path(location: Sequence[str | int], *, is_unknown: bool) -> str:
+    """Write the place of a mistake, without the names that pydantic gives the members of unions. `is_unknown`: its last
+    step is a field that there is not."""
     text = ""
-    for step in location:
+    for place, step in enumerate(location, 1):
         if isinstance(step, int):
             text += f"[{step}]"
-        elif step in _FIELDS:
-            text += f".{step}" if text else step
+        elif step in _FIELDS or (is_unknown and place == len(location)):
+            name = shorten(step)
+            text += f".{name}" if text else name
     return text
 
 

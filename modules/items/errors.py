@@ -15,10 +15,11 @@ MAX_VALUE_LENGTH = 100
 
 
 def build_not_found(type: str, requested: Any) -> DocumentedError:
-    """Build the error that there is no such item, or none that the caller may see. `requested` is the id as given."""
-    number = str(requested).rpartition("-")[2]
+    """Build the error that there is no such item, or none that the caller may see. `requested` is the id as given, a
+    number or a key; the error has both."""
+    number = str(requested).strip().rpartition("-")[2]
     id = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else shorten(requested)
-    return DocumentedError(NOT_FOUND, {"type": type, "id": id, "requested_id": shorten(requested)})
+    return DocumentedError(NOT_FOUND, {"type": type, "id": id, "requested_id": shorten(f"{type}-{number}")})
 
 
 def build_invalid(field: str, value: Any, constraint: str) -> DocumentedError:
@@ -34,6 +35,11 @@ def build_violated(constraint: str, message: str, field: str) -> DocumentedError
 def build_denied(workspace: str, message: str = "you may read it, and not change it") -> DocumentedError:
     """Build the error that the caller may read the workspace and not change it."""
     return DocumentedError(DENIED, {"workspace": workspace, "message": message})
+
+
+def build_failed(message: str) -> DocumentedError:
+    """Build the error that something else than the items failed."""
+    return DocumentedError(FAILED, {"message": message})
 
 
 def get_constraint(message: str) -> str:

@@ -21,7 +21,6 @@ from modules.items.models import IdValue, ListedItem, TypeName, TypeParameter, W
 from modules.items.read_cache import READ_CACHE
 from modules.items.workspaces import Workspace
 from modules.kit import Context, Store, tool
-from modules.kit.results import Missable
 
 MAX_RELATED_ITEMS = 500
 
@@ -61,11 +60,12 @@ class ItemPath(BaseModel):
 
 
 class FoundItemPaths(BaseModel):
-    """Shortest paths, at most ten of `total_paths_found`. `is_complete` is false where the search was given up because
-    too many items lay around both ends; otherwise it is left out."""
+    """Shortest paths, at most ten of `total_paths_found`, all of one length, which is null where there is none.
+    `is_complete` is false where the search was given up because too many items lay around both ends; otherwise it is
+    left out."""
 
     paths: list[ItemPath]
-    shortest_path_length: Missable[int] = None
+    shortest_path_length: int | None
     total_paths_found: int
     is_complete: Annotated[bool, Field(exclude_if=lambda value: value)] = True
 

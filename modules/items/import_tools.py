@@ -10,6 +10,7 @@ from modules.items.item_rows import find_items, resolve_keys
 from modules.items.item_store import ItemWriter, NewItem
 from modules.items.item_tools import CHANGE_HINTS, WRITE, open_writer
 from modules.items.json_lines import MAX_IMPORT_CHARS, ItemLine, ParsedItems, ReadItemLine, parse_items
+from modules.items.meaning_index import count_pending
 from modules.items.models import ItemImport, RefusedItemLine, WorkspaceParameter
 from modules.items.workspaces import Workspace
 from modules.kit import Context, DocumentedError, Store, run_in_turns, tool
@@ -59,6 +60,7 @@ async def import_items(
         await written.write(may_change=replace)
         relations = await written.relate()
     refused = sorted(parsed.refused, key=lambda one: one.line)
+    pending = await count_pending(context, found) if found.is_indexed else 0
     return ItemImport(
         created=written.created,
         updated=written.updated,
@@ -66,6 +68,7 @@ async def import_items(
         refused_count=len(refused),
         refused=refused[:MAX_REFUSED],
         keys=written.keys,
+        pending=pending or None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -64,9 +64,9 @@ SELECT name, is_closed FROM modules.item_statuses
 WHERE tenant_id = $1 AND workspace_id = $3 AND $2::uuid IS NOT NULL ORDER BY position, name
 """
 COUNT_TAGS = """
-SELECT tag, count(*) AS items FROM modules.item_tags
+SELECT tag, items FROM modules.item_tag_counts
 WHERE tenant_id = $1 AND workspace_id = $3 AND $2::uuid IS NOT NULL
-GROUP BY tag ORDER BY count(*) DESC, tag
+ORDER BY items DESC, tag
 """
 
 
@@ -83,8 +83,8 @@ class ItemRecord:
     status: str
     priority: str
     category: str | None
-    start_date: date | None
-    end_date: date | None
+    start_date: str | None
+    end_date: str | None
     version: str | None
     tags: tuple[str, ...]
     related: tuple[str, ...]

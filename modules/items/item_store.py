@@ -3,11 +3,12 @@ so what it reads stays as it is until it is committed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from modules.items.errors import build_invalid, build_not_found, build_violated
+from modules.items.item_dates import is_before
 from modules.items.item_keys import parse_keys
 from modules.items.item_rows import ItemRecord, ResolvedItem, list_statuses, resolve_keys
 from modules.items.item_tokens import build_token_vector
@@ -20,19 +21,23 @@ DEFAULT_STATUS = "Open"
 # A line of an import may bring its own number and times; numbers go on behind the greatest.
 CREATE_ITEM = """
 WITH numbered AS (
-    INSERT INTO modules.item_numbers AS n (tenant_id, workspace_id, type, last)
-    VALUES ($1, $3, $4, coalesce($19::integer, 1))
+    INSERT INTO modules.item_numbers AS n (tenant_id, workspace_id, type, last, items)
+    VALUES ($1, $3, $4, coalesce($19::integer, 1), 1)
     ON CONFLICT (tenant_id, workspace_id, type)
-        DO UPDATE SET last = greatest(n.last, coalesce($19, n.last + 1)) RETURNING last
+        DO UPDATE SET last = greatest(n.last, coalesce($19, n.last + 1)), items = n.items + 1 RETURNING last
 ), added AS (
     INSERT INTO modules.items (tenant_id, workspace_id, type, number, title, description, content, status, priority,
         category, start_date, end_date, version, tags, tokens, updated_by, created_at, updated_at)
     SELECT $1, $3, $4, coalesce($19, last), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::text::tsvector, $2,
-        coalesce($17, clock_timestamp()), coalesce($18, $17, clock_timestamp())
-    FROM numbered RETURNING id, number, created_at, updated_at
+        coalesce($17, c.now), coalesce($18, $17, c.now)
+    FROM numbered CROSS JOIN clock_timestamp() AS c (now) RETURNING id, number, created_at, updated_at
 ), tagged AS (
     INSERT INTO modules.item_tags (tenant_id, workspace_id, tag, item_id)
     SELECT $1, $3, t.tag, a.id FROM added a CROSS JOIN unnest($14::text[]) AS t (tag)
+), tags_counted AS (
+    INSERT INTO modules.item_tag_counts AS c (tenant_id, workspace_id, tag, items)
+    SELECT $1, $3, t.tag, 1 FROM unnest($14) AS t (tag)
+    ON CONFLICT (tenant_id, workspace_id, tag) DO UPDATE SET items = c.items + 1
 ), related AS (
     INSERT INTO modules.item_relations (tenant_id, workspace_id, source, target, place)
     SELECT $1, $3, a.id, r.target, r.nth
@@ -52,10 +57,20 @@ WITH changed AS (
     RETURNING revision, updated_at
 ), untagged AS (
     DELETE FROM modules.item_tags
-    WHERE tenant_id = $1 AND workspace_id = $3 AND item_id = $4 AND tag <> ALL ($16::text[])
+    WHERE tenant_id = $1 AND workspace_id = $3 AND item_id = $4 AND tag <> ALL ($16::text[]) RETURNING tag
 ), tagged AS (
     INSERT INTO modules.item_tags (tenant_id, workspace_id, tag, item_id)
-    SELECT $1, $3, t.tag, $4 FROM unnest($16) AS t (tag) ON CONFLICT DO NOTHING
+    SELECT $1, $3, t.tag, $4 FROM unnest($16) AS t (tag) ON CONFLICT DO NOTHING RETURNING tag
+), counted_more AS (
+    INSERT INTO modules.item_tag_counts AS c (tenant_id, workspace_id, tag, items)
+    SELECT $1, $3, t.tag, 1 FROM tagged t
+    ON CONFLICT (tenant_id, workspace_id, tag) DO UPDATE SET items = c.items + 1
+), counted_less AS (
+    UPDATE modules.item_tag_counts c SET items = c.items - 1 FROM untagged t
+    WHERE c.tenant_id = $1 AND c.workspace_id = $3 AND c.tag = t.tag AND c.items > 1
+), counted_out AS (
+    DELETE FROM modules.item_tag_counts c USING untagged t
+    WHERE c.tenant_id = $1 AND c.workspace_id = $3 AND c.tag = t.tag AND c.items = 1
 ), unrelated AS (
     DELETE FROM modules.item_relations
     WHERE tenant_id = $1 AND workspace_id = $3 AND source = $4 AND target <> ALL ($17::bigint[])
@@ -69,18 +84,32 @@ SELECT revision, updated_at FROM changed
 DELETE_ITEM = """
 WITH gone AS (
     DELETE FROM modules.items WHERE tenant_id = $1 AND workspace_id = $3 AND id = $4 AND $2::uuid IS NOT NULL
-    RETURNING id
+    RETURNING type, tags
+), untagged AS (
+    SELECT t.tag FROM gone CROSS JOIN unnest(gone.tags) AS t (tag)
+), counted_less AS (
+    UPDATE modules.item_tag_counts c SET items = c.items - 1 FROM untagged t
+    WHERE c.tenant_id = $1 AND c.workspace_id = $3 AND c.tag = t.tag AND c.items > 1
+), counted_out AS (
+    DELETE FROM modules.item_tag_counts c USING untagged t
+    WHERE c.tenant_id = $1 AND c.workspace_id = $3 AND c.tag = t.tag AND c.items = 1
+), of_type AS (
+    UPDATE modules.item_numbers n SET items = n.items - 1 FROM gone
+    WHERE n.tenant_id = $1 AND n.workspace_id = $3 AND n.type = gone.type
 )
 UPDATE modules.item_workspaces w SET items = w.items - 1 FROM gone WHERE w.tenant_id = $1 AND w.id = $3
 """
 CHANGE_TYPE = """
 WITH numbered AS (
-    INSERT INTO modules.item_numbers AS n (tenant_id, workspace_id, type, last) VALUES ($1, $3, $5, 1)
-    ON CONFLICT (tenant_id, workspace_id, type) DO UPDATE SET last = n.last + 1 RETURNING last
+    INSERT INTO modules.item_numbers AS n (tenant_id, workspace_id, type, last, items) VALUES ($1, $3, $5, 1, 1)
+    ON CONFLICT (tenant_id, workspace_id, type) DO UPDATE SET last = n.last + 1, items = n.items + 1 RETURNING last
 ), renamed AS (
     INSERT INTO modules.item_aliases (tenant_id, workspace_id, type, number, item_id)
     SELECT $1, $3, i.type, i.number, i.id FROM modules.items i
-    WHERE i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = $4
+    WHERE i.tenant_id = $1 AND i.workspace_id = $3 AND i.id = $4 RETURNING type
+), counted_less AS (
+    UPDATE modules.item_numbers n SET items = n.items - 1 FROM renamed r
+    WHERE n.tenant_id = $1 AND n.workspace_id = $3 AND n.type = r.type
 )
 UPDATE modules.items i SET type = $5, number = n.last, revision = i.revision + 1, updated_by = $2,
     updated_at = clock_timestamp()
@@ -103,8 +132,8 @@ class NewItem:
     status: str | None = None
     priority: str = "MEDIUM"
     category: str | None = None
-    start_date: date | None = None
-    end_date: date | None = None
+    start_date: str | None = None
+    end_date: str | None = None
     version: str | None = None
     related: Sequence[str] = ()
     tags: Sequence[str] = ()
@@ -328,6 +357,6 @@ def _merge(before: ItemRecord, changes: ItemChanges) -> ItemRecord:
     return replace(before, **given)
 
 
-def _check_dates(start: date | None, end: date | None) -> None:
-    if start is not None and end is not None and end < start:
-        raise build_invalid("end_date", end.isoformat(), f"must not be before start_date, which is {start.isoformat()}")
+def _check_dates(start: str | None, end: str | None) -> None:
+    if start is not None and end is not None and is_before(end, start):
+        raise build_invalid("end_date", end, f"must not be before start_date, which is {start}")

@@ -6,7 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.items.item_keys import parse_id
+from modules.items.errors import DENIED
+from modules.items.item_dates import ItemDate
+from modules.items.item_keys import ItemKey, parse_id
 from modules.items.item_rows import build_item, build_replaced, collect_fields, find_item
 from modules.items.item_store import ItemWriter, NewItem, check_revision, find_user_name
 from modules.items.meaning_index import forget_items, index_written
@@ -20,7 +22,6 @@ from modules.items.models import (
     Item,
     ItemChanges,
     Label,
-    NoText,
     Priority,
     RelatedKeys,
     SavedItem,
@@ -32,9 +33,9 @@ from modules.items.models import (
 )
 from modules.items.read_cache import READ_CACHE
 from modules.items.settings import ItemSettings
-from modules.items.workspaces import Workspace, lock_workspace
-from modules.kit import Context, Hints, Store, tool
-from modules.kit.parameters import CalendarDate, OptionalParameter
+from modules.items.workspaces import Workspace, find_workspace, lock_workspace
+from modules.kit import Context, DocumentedError, Hints, Store, tool
+from modules.kit.parameters import OptionalParameter
 
 READ = "items:read"
 WRITE = "items:write"
@@ -45,30 +46,42 @@ CHANGE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_wo
 ACTION_HINTS = Hints(read_only=False, destructive=True, idempotent=False, open_world=False)
 
 IdParameter = Annotated[IdValue, Field(description="Number, or type-number such as task-7")]
-OptionalDate = OptionalParameter[NoText | CalendarDate]
+OptionalDate = OptionalParameter[ItemDate]
 NewTitle = Annotated[OptionalParameter[TitleText], Field(description="New title")]
 NewDescription = Annotated[OptionalParameter[DescriptionText], Field(description="New description")]
 NewContent = Annotated[OptionalParameter[ContentText], Field(description="New content")]
 Status = Annotated[OptionalParameter[StatusName], Field(description="Such as In Progress or Completed")]
 PriorityChange = Annotated[OptionalParameter[Priority], Field(description="New priority")]
 Category = Annotated[OptionalParameter[Label], Field(description="Category; empty for none")]
-StartDate = Annotated[OptionalDate, Field(description="YYYY-MM-DD; empty for none")]
-EndDate = Annotated[OptionalDate, Field(description="YYYY-MM-DD; empty for none")]
+StartDate = Annotated[OptionalDate, Field(description="YYYY-MM-DD, or with a time; empty for none")]
+EndDate = Annotated[OptionalDate, Field(description="YYYY-MM-DD, or with a time; empty for none")]
 Version = Annotated[OptionalParameter[Label], Field(description="Version; empty for none")]
 RelatedChange = Annotated[OptionalParameter[RelatedKeys], Field(description="Keys such as task-7, in place of all")]
 TagsChange = Annotated[OptionalParameter[TagNames], Field(description="Tags, in place of all")]
 
 
+NamedItem = tuple[ItemKey, int | str]
+"""The key of an item, and its id as it was given."""
+
+
 @asynccontextmanager
-async def open_writer(context: Context, workspace: str | None) -> AsyncGenerator[tuple[Store, Workspace, ItemWriter]]:
-    """Open a transaction that writes items of a workspace, which nobody else changes meanwhile.
+async def open_writer(
+    context: Context, workspace: str | None, named: NamedItem | None = None
+) -> AsyncGenerator[tuple[Store, Workspace, ItemWriter]]:
+    """Open a transaction that writes items of a workspace, which nobody else changes meanwhile. `named` is the item
+    that is to change, if it is one: where it does not exist, nothing is said of the right to change it.
 
     Raises:
         DocumentedError: the caller may read no such workspace, or not change it.
     """
     settings = await context.get_settings(ItemSettings)
     async with context.store() as store:
-        locked = await lock_workspace(store, workspace)
+        try:
+            locked = await lock_workspace(store, workspace)
+        except DocumentedError as error:
+            if named is not None and error.kind == DENIED:
+                await find_item(store, await find_workspace(store, workspace), *named)
+            raise
         name = await find_user_name(store)
         yield store, locked, ItemWriter(store, locked, context.user_id, name, settings.max_items)
 
@@ -160,7 +173,7 @@ async def update_item(
         tags=tags,
     )
     key = parse_id(type, id)
-    async with open_writer(context, workspace) as (store, found, writer):
+    async with open_writer(context, workspace, (key, id)) as (store, found, writer):
         before = await find_item(store, found, key, id)
         check_revision(before, expected_revision)
         after = await writer.update(await writer.merge(before, changes))
@@ -179,7 +192,7 @@ async def delete_item(
 ) -> DeletedItem:
     """Delete an item with its relations."""
     key = parse_id(type, id)
-    async with open_writer(context, workspace) as (store, found, writer):
+    async with open_writer(context, workspace, (key, id)) as (store, found, writer):
         before = await find_item(store, found, key, id)
         check_revision(before, expected_revision)
         await writer.delete(before)
@@ -199,7 +212,7 @@ async def change_item_type(
 ) -> ChangedType:
     """Give an item another type, and with it a new id. Relations follow, and the former id still leads to it."""
     key = parse_id(from_type, from_id, "from_id")
-    async with open_writer(context, workspace) as (store, found, writer):
+    async with open_writer(context, workspace, (key, from_id)) as (store, found, writer):
         before = await find_item(store, found, key, from_id)
         check_revision(before, expected_revision)
         after = before if before.type == to_type else await writer.change_type(before, to_type)

@@ -2,13 +2,14 @@
 
 import re
 import unicodedata
-from datetime import date, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from modules.kit.parameters import CalendarDate, OptionalParameter
+from modules.items.item_dates import ItemDate
+from modules.kit.parameters import OptionalParameter
 from modules.kit.results import Missable
 
 MAX_TYPE_LENGTH = 64
@@ -17,12 +18,15 @@ MAX_DESCRIPTION_LENGTH = 1_000
 MAX_CONTENT_LENGTH = 102_400
 MAX_LABEL_LENGTH = 100
 """Characters of a category, a version, a tag, a workspace's name, and of who changed a state."""
+MAX_WORKSPACE_NAME = 250
+"""Characters of a full name: those of a role, of a workspace, and what stands between them."""
 MAX_STATUS_LENGTH = 64
 MAX_TAGS = 50
 MAX_RELATED = 100
 MAX_UPDATES = 100
 MAX_PAGE = 100
-MAX_OFFSET = 10_000
+MAX_OFFSET = 1_000_000
+"""As many items as a workspace may have: every page of a list can be reached."""
 MAX_NUMBER = 2**31 - 1
 MAX_QUERY_LENGTH = 1_000
 _UNSTORABLE = re.compile(r"\x00")
@@ -43,14 +47,20 @@ def check_line(text: str) -> str:
     return line
 
 
+def flatten_line(text: str) -> str:
+    """Return `text` on one line, without control characters."""
+    return _CONTROL.sub(" ", text).replace("\u2028", " ").replace("\u2029", " ")
+
+
 def check_title(text: str) -> str:
     """Return `text` as it is.
 
     Raises:
-        ValueError: it is blank, or has a control character.
+        ValueError: it is blank, or has the character U+0000, which cannot be stored.
     """
-    check_line(text)
-    return text
+    if not text.strip():
+        raise ValueError("is blank")
+    return check_storable(text)
 
 
 def check_storable(text: str) -> str:
@@ -103,15 +113,15 @@ KeyText = Annotated[str, Field(min_length=1, max_length=MAX_TYPE_LENGTH + 12)]
 TitleText = Annotated[str, Field(min_length=1, max_length=MAX_TITLE_LENGTH), AfterValidator(check_title)]
 DescriptionText = Annotated[str, Field(max_length=MAX_DESCRIPTION_LENGTH), AfterValidator(check_storable)]
 ContentText = Annotated[str, Field(max_length=MAX_CONTENT_LENGTH), AfterValidator(check_storable)]
-NoText = Literal[""]
-"""Takes a value away that an item may lack."""
 RelatedKeys = Annotated[list[KeyText], Field(max_length=MAX_RELATED, fail_fast=True)]
 TagNames = Annotated[list[TagName], Field(max_length=MAX_TAGS, fail_fast=True)]
 TypeNames = Annotated[list[TypeName], Field(max_length=50, fail_fast=True)]
 
+WorkspaceName = Annotated[str, Field(min_length=1, max_length=MAX_WORKSPACE_NAME), AfterValidator(check_line)]
+"""A bare or a full name, or an id."""
 TypeParameter = Annotated[TypeName, Field(description="Any word, such as task or note")]
 WorkspaceParameter = Annotated[
-    OptionalParameter[Annotated[str, Field(min_length=1, max_length=250)]],
+    OptionalParameter[WorkspaceName],
     Field(description="Workspace, such as plans, role:Support/board or tenant/board; without it your own"),
 ]
 ExpectedRevision = Annotated[
@@ -135,8 +145,8 @@ class ListedItem(BaseModel):
     status: str
     priority: Priority
     category: Missable[str] = None
-    start_date: Missable[date] = None
-    end_date: Missable[date] = None
+    start_date: Missable[str] = None
+    end_date: Missable[str] = None
     version: Missable[str] = None
     tags: list[str]
     workspace: str
@@ -202,8 +212,8 @@ class ItemChanges(BaseModel):
     status: OptionalParameter[StatusName] = None
     priority: OptionalParameter[Priority] = None
     category: OptionalParameter[Label] = None
-    start_date: OptionalParameter[NoText | CalendarDate] = None
-    end_date: OptionalParameter[NoText | CalendarDate] = None
+    start_date: OptionalParameter[ItemDate] = None
+    end_date: OptionalParameter[ItemDate] = None
     version: OptionalParameter[Label] = None
     related: OptionalParameter[RelatedKeys] = None
     tags: OptionalParameter[TagNames] = None
@@ -337,8 +347,9 @@ class RefusedItemLine(BaseModel):
 
 
 class ItemImport(BaseModel):
-    """What an import has changed. `refused` names the first lines that were refused, `refused_count` counts all.
-    `keys` are the new keys of lines that have a key of their own."""
+    """What an import has changed. `refused` names the first lines that were refused, `refused_count` counts all. `keys`
+    are the new keys of lines that have none, by the number of the line. `pending` items of the workspace are not
+    indexed yet, where it is searched by meaning."""
 
     created: int
     updated: int
@@ -346,3 +357,4 @@ class ItemImport(BaseModel):
     refused_count: int
     refused: list[RefusedItemLine]
     keys: dict[str, str]
+    pending: Missable[int] = None

@@ -2,15 +2,24 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from modules.items import workspaces
-from modules.items.item_tools import ACTION_HINTS, READ, READ_HINTS, WRITE
+from modules.items.item_tools import ACTION_HINTS, CHANGE_HINTS, READ, READ_HINTS, WRITE
 from modules.items.meaning_index import drop_index, prepare_index
-from modules.items.models import MAX_LABEL_LENGTH, DeletedWorkspace, ListedWorkspace, TagName, WorkspaceList
+from modules.items.models import (
+    MAX_LABEL_LENGTH,
+    DeletedWorkspace,
+    ListedWorkspace,
+    TagName,
+    WorkspaceList,
+    WorkspaceName,
+    check_storable,
+)
 from modules.items.workspaces import Workspace
 from modules.kit import CollectionOwner, Context, Hints, tool
 
+NamedWorkspace = Annotated[WorkspaceName, Field(description="Name or id of the workspace")]
 CREATE_HINTS = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
 
 
@@ -29,7 +38,11 @@ async def create_workspace(
     owner: Annotated[
         CollectionOwner, Field(description="Who reads it: you, the members of a role, or everybody of your company")
     ] = CollectionOwner.USER,
-    role: Annotated[str, Field(max_length=MAX_LABEL_LENGTH, description="Name of the role, where a role owns it")] = "",
+    role: Annotated[
+        str,
+        Field(max_length=MAX_LABEL_LENGTH, description="Name of the role, where a role owns it"),
+        AfterValidator(check_storable),
+    ] = "",
     member_writes: Annotated[bool, Field(description="Whether all who read a shared one may change it")] = True,
 ) -> ListedWorkspace:
     """Create a workspace, or return the one of this name. Only administrators create shared ones."""
@@ -39,10 +52,23 @@ async def create_workspace(
     return _build_listed(created)
 
 
+@tool(hints=CHANGE_HINTS, scopes=[WRITE], keywords="title, 名前, 改名")
+async def rename_workspace(
+    context: Context,
+    workspace: NamedWorkspace,
+    name: Annotated[TagName, Field(description="New name, without slash and colon")],
+) -> ListedWorkspace:
+    """Give a workspace another name; what is in it stays. Only administrators rename shared ones."""
+    async with context.store() as store:
+        found = await workspaces.require_workspace(store, workspace)
+        renamed = await workspaces.rename_workspace(store, found, name)
+    return _build_listed(renamed)
+
+
 @tool(hints=ACTION_HINTS, scopes=[WRITE], keywords="remove")
 async def delete_workspace(
     context: Context,
-    workspace: Annotated[str, Field(min_length=1, max_length=250, description="Name or id of the workspace")],
+    workspace: NamedWorkspace,
 ) -> DeletedWorkspace:
     """Delete a workspace with all of its items and states. Only administrators delete shared ones."""
     async with context.store() as store:
@@ -52,7 +78,7 @@ async def delete_workspace(
     return DeletedWorkspace(name=found.full_name, items=items)
 
 
-WORKSPACE_TOOLS = (list_workspaces, create_workspace, delete_workspace)
+WORKSPACE_TOOLS = (list_workspaces, create_workspace, rename_workspace, delete_workspace)
 
 
 def _build_listed(found: Workspace) -> ListedWorkspace:

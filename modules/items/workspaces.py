@@ -4,7 +4,7 @@ The database decides which of them a user reads and writes; ``$2``, the user of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, LiteralString, NamedTuple
 from uuid import UUID
@@ -35,27 +35,28 @@ DEFAULT_STATUSES = (
 )
 
 _COLUMNS: LiteralString = """w.tenant_id, pg_postmaster_start_time() AS server_start, w.id, w.number, w.name,
-    w.owner, coalesce(r.name, '') AS role, w.generation, w.items, w.member_writes,
+    w.owner, coalesce(r.name, '') AS role, w.generation, w.items, w.member_writes, w.is_indexed,
     w.owner = 'user' OR w.member_writes OR EXISTS (SELECT FROM core.users u
         WHERE u.tenant_id = $1 AND u.id = $2 AND u.system_role = 'admin') AS can_write"""
 _FROM: LiteralString = """modules.item_workspaces w
     LEFT JOIN core.roles r ON r.tenant_id = w.tenant_id AND r.id = w.role_id"""
 FIND_OWN = """
 SELECT w.tenant_id, pg_postmaster_start_time() AS server_start, w.id, w.number, w.name, w.owner, '' AS role,
-    w.generation, w.items, w.member_writes, true AS can_write
+    w.generation, w.items, w.member_writes, w.is_indexed, true AS can_write
 FROM modules.item_workspaces w
 WHERE w.tenant_id = $1 AND w.owner = 'user' AND w.user_id = $2 AND w.role_id IS NULL AND w.name = $3
 """
 FIND_NAMED: LiteralString = f"""SELECT {_COLUMNS} FROM {_FROM}
 WHERE w.tenant_id = $1 AND (w.user_id IS NULL OR w.user_id = $2)
-AND (w.id = $3::uuid OR w.name = $4 AND ($5 = '' OR w.owner = $5) AND ($6 = '' OR r.name = $6))
+AND (w.id = $3::uuid OR w.name = $4 AND ($5 = '' OR w.owner = $5) AND ($6 = '' OR normalize(r.name) = normalize($6)))
 ORDER BY w.owner = 'user' DESC LIMIT 3"""  # noqa: S608 the same
 LIST: LiteralString = f"""SELECT {_COLUMNS} FROM {_FROM}
 WHERE w.tenant_id = $1 AND (w.user_id IS NULL OR w.user_id = $2)
 ORDER BY w.owner = 'user' DESC, w.owner, r.name NULLS FIRST, w.name"""  # noqa: S608 the same
+# Where only administrators write, nobody else's search could index anything.
 CREATE = """
-INSERT INTO modules.item_workspaces (tenant_id, name, owner, user_id, role_id, member_writes)
-SELECT $1, $3, $4, CASE $4 WHEN 'user' THEN $2::uuid END, $5::uuid, $6
+INSERT INTO modules.item_workspaces (tenant_id, name, owner, user_id, role_id, member_writes, is_indexed)
+SELECT $1, $3, $4, CASE $4 WHEN 'user' THEN $2::uuid END, $5::uuid, $6, $4 <> 'user' AND NOT $6
 ON CONFLICT DO NOTHING
 """
 ADD_STATUSES = """
@@ -68,14 +69,23 @@ LOCK = """
 UPDATE modules.item_workspaces SET generation = generation + 1
 WHERE tenant_id = $1 AND id = $3 AND (user_id IS NULL OR user_id = $2) RETURNING generation
 """
+START_INDEX = """
+UPDATE modules.item_workspaces SET is_indexed = true
+WHERE tenant_id = $1 AND id = $3 AND (user_id IS NULL OR user_id = $2) AND NOT is_indexed
+"""
 REMOVE = """
 DELETE FROM modules.item_workspaces WHERE tenant_id = $1 AND id = $3 AND (user_id IS NULL OR user_id = $2)
 RETURNING items
 """
+RENAME = """
+UPDATE modules.item_workspaces w SET name = $4
+WHERE w.tenant_id = $1 AND w.id = $3 AND (w.user_id = $2 OR w.user_id IS NULL AND EXISTS (
+    SELECT FROM core.users u WHERE u.tenant_id = $1 AND u.id = $2 AND u.system_role = 'admin'))
+"""
 FIND_ROLE = """
 SELECT r.id, EXISTS (SELECT FROM core.role_assignments a
     WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.role_id = r.id) AS is_member
-FROM core.roles r WHERE r.tenant_id = $1 AND r.name = $3
+FROM core.roles r WHERE r.tenant_id = $1 AND normalize(r.name) = normalize($3)
 """
 IS_ADMINISTRATOR = "SELECT FROM core.users WHERE tenant_id = $1 AND id = $2 AND system_role = 'admin'"
 COUNT_OWNED = """
@@ -87,7 +97,8 @@ AND (owner <> 'user' OR user_id = $2) AND role_id IS NOT DISTINCT FROM $4::uuid
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """A workspace that the caller may read. `number` stands before its tokens, and `generation` goes up with each
-    transaction that writes in it; the database server that said so has run since `server_start`."""
+    transaction that writes in it; the database server that said so has run since `server_start`. `is_indexed`: what is
+    written is indexed for searches by meaning."""
 
     tenant_id: UUID
     server_start: datetime
@@ -99,6 +110,7 @@ class Workspace:
     generation: int
     items: int
     member_writes: bool
+    is_indexed: bool
     can_write: bool
 
     @property
@@ -196,6 +208,32 @@ async def list_workspaces(store: Store) -> Sequence[Workspace]:
     return [_read_workspace(row) for row in await store.fetch(LIST)]
 
 
+async def rename_workspace(store: Store, workspace: Workspace, name: str) -> Workspace:
+    """Give a workspace another name; return it as it is then.
+
+    Raises:
+        DocumentedError: the name has a wrong form, is another one's of this owner, or that of everybody's own one; or
+            the caller may not: only administrators rename shared ones.
+    """
+    _check_form(name, workspace.owner, workspace.role)
+    if not workspace.is_shared and DEFAULT_WORKSPACE in (name, workspace.name):
+        raise build_invalid("name", name, f"must leave the workspace {DEFAULT_WORKSPACE} as it is")
+    if await store.fetchval(LOCK, workspace.id) is None:
+        raise build_denied(workspace.full_name)
+    known = await _find_owned(store, name, workspace.owner, workspace.role)
+    if known is not None and known.id != workspace.id:
+        raise build_invalid("name", name, "is the name of another workspace of this owner")
+    if await store.execute(RENAME, workspace.id, name) == 0:
+        raise build_denied(workspace.full_name, "only administrators rename it")
+    return replace(workspace, name=name)
+
+
+async def start_index(store: Store, workspace: Workspace) -> Workspace:
+    """Have what is written in a workspace indexed from now on; return it as it is then."""
+    await store.execute(START_INDEX, workspace.id)
+    return replace(workspace, is_indexed=True)
+
+
 async def remove_workspace(store: Store, workspace: Workspace) -> int:
     """Delete a workspace with all that is in it; return how many items there were.
 
@@ -264,5 +302,6 @@ def _read_workspace(row: Any) -> Workspace:
         row["generation"],
         row["items"],
         row["member_writes"],
+        row["is_indexed"],
         row["can_write"],
     )

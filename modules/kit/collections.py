@@ -286,8 +286,9 @@ class Collections(Protocol):
         filter: DocumentFilter = NO_FILTER,
         mode: SearchMode = SearchMode.HYBRID,
         limit: int = 5,
+        one_per_document: bool = False,
     ) -> Sequence[SearchHit]:
-        """Find the passages that fit a query best.
+        """Find the passages that fit a query best; of each document the best one only if `one_per_document`.
 
         Raises:
             ToolError: the query is empty or too long, or the embedding model failed.

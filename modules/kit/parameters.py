@@ -35,6 +35,7 @@ def _drop_default(schema: dict[str, Any]) -> None:
 
 
 Value = TypeVar("Value")
+_Day = TypeVar("_Day", bound=date)
 OptionalParameter = Annotated[Value | SkipJsonSchema[None], Field(json_schema_extra=_drop_default)]
 
 
@@ -64,24 +65,34 @@ _MOMENT = re.compile(
 
 
 # Pydantic reads a number, also one in a text such as "2026" or "20260131", as seconds since 1970.
-def _parse_moment(value: Any) -> Any:
+def parse_moment(value: Any) -> datetime:
+    """Parse a text such as ``2026-01-31T09:00:00+01:00``; it has no time zone where it names none.
+
+    Raises:
+        PydanticCustomError: it is none, or does not exist.
+    """
     return _parse(value, _MOMENT, datetime.fromisoformat, "datetime, such as 2026-01-31T09:00:00+01:00")
 
 
-def _parse_date(value: Any) -> Any:
+def parse_date(value: Any) -> date:
+    """Parse a text such as ``2026-01-31``.
+
+    Raises:
+        PydanticCustomError: it is none, or does not exist.
+    """
     return _parse(value, _DATE, date.fromisoformat, "date, such as 2026-01-31")
 
 
-def _parse(value: Any, form: re.Pattern[str], parse: Callable[[str], date], wanted: str) -> date:
+def _parse(value: Any, form: re.Pattern[str], parse: Callable[[str], _Day], wanted: str) -> _Day:
     if isinstance(value, str) and form.fullmatch(value):
         with suppress(ValueError):  # it does not exist
             return parse(value.upper())
     raise PydanticCustomError("date_and_time", "Input should be a valid {wanted}", {"wanted": wanted})
 
 
-CalendarDate = Annotated[date, BeforeValidator(_parse_date)]
+CalendarDate = Annotated[date, BeforeValidator(parse_date)]
 """A date such as 2026-01-31."""
-Timestamp = OptionalParameter[Annotated[AwareDatetime, BeforeValidator(_parse_moment)]]
+Timestamp = OptionalParameter[Annotated[AwareDatetime, BeforeValidator(parse_moment)]]
 """A moment such as 2026-01-31T09:00:00+01:00."""
 
 

@@ -3,8 +3,6 @@
 Importing this loads FastAPI.
 """
 
-from importlib.metadata import version
-
 from starlette.types import ASGIApp
 
 from broker.api.app import build_identity_api as identity_api
@@ -32,6 +30,7 @@ from broker.web.web_dependencies import WebDependencies
 from core.api.security import MAX_CONCURRENT_REQUESTS, REQUEST_BURST, REQUESTS_PER_SECOND, ApiSecurity
 from core.audit.failed_auth import AuthFailureLog
 from core.protected_resource import build_metadata_url, build_resource_identifier
+from core.release import get_release
 from server.wiring.broker import BrokerRuntime
 from server.wiring.control_plane_api import ControlPlaneApi
 from server.wiring.notifications import build_sender_administration
@@ -48,7 +47,7 @@ def build_admin_api(
     worker: Worker,
 ) -> ASGIApp:
     """Build the application under /api/v1; without the control plane, the broker's part alone."""
-    release = version("mcpist")
+    release = get_release()
     clients = RegisteredClients(zone.database, zone.peppers, clock=zone.clock)
     identity = IdentityDependencies(
         zone.tokens,

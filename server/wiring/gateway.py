@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any
 
 from broker.identity.sign_in_state import MANDATES_PATH
@@ -29,6 +28,7 @@ from core.observability.metrics import Metrics
 from core.observability.tracing import NOOP_TRACER, Tracer
 from core.protected_resource import METADATA_PATHS as METADATA_PATHS
 from core.protected_resource import METADATA_ROOT, RESOURCE_PATH, ProtectedResourceMetadata, build_metadata_url
+from core.release import get_release
 from core.sealed_records import RecordSealer
 from gateway.auth.authenticator import CallerAuthenticator
 from gateway.auth.mandate_callers import MandateAuthenticator
@@ -297,7 +297,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         wrap_handlers(handlers, dependencies.traces),
         authenticate,
         _build_mcp_settings(dependencies.settings),
-        server_version=version("mcpist"),
+        server_version=get_release(),
         instructions=meta_tools.get_instructions,
         admit=_build_admission(limits),
         admit_reserved=_build_admission(CallerLimits(*RESERVE, clock=time.monotonic)),

@@ -33,6 +33,11 @@ INSERT INTO modules.item_tags (tenant_id, workspace_id, tag, item_id)
 SELECT tenant_id, workspace_id, unnest(tags), id FROM modules.items WHERE tenant_id = $1 AND workspace_id = $2
 ON CONFLICT DO NOTHING
 """
+TAG_COUNTS = """
+INSERT INTO modules.item_tag_counts (tenant_id, workspace_id, tag, items)
+SELECT tenant_id, workspace_id, tag, count(*) FROM modules.item_tags WHERE tenant_id = $1 AND workspace_id = $2
+GROUP BY 1, 2, 3
+"""
 # A third of the relations lead to one of few items, the first of them most: those are the hubs.
 RELATIONS = """
 INSERT INTO modules.item_relations (tenant_id, workspace_id, source, target)
@@ -43,9 +48,10 @@ SELECT DISTINCT $1::uuid, $2::uuid, r.source, r.target FROM (
 WHERE r.source <> r.target AND r.target < $4::bigint + $3::int
 """
 NUMBERS = """
-INSERT INTO modules.item_numbers (tenant_id, workspace_id, type, last)
-SELECT tenant_id, workspace_id, type, max(number) FROM modules.items WHERE tenant_id = $1 AND workspace_id = $2
-GROUP BY 1, 2, 3 ON CONFLICT (tenant_id, workspace_id, type) DO UPDATE SET last = excluded.last
+INSERT INTO modules.item_numbers (tenant_id, workspace_id, type, last, items)
+SELECT tenant_id, workspace_id, type, max(number), count(*) FROM modules.items
+WHERE tenant_id = $1 AND workspace_id = $2 GROUP BY 1, 2, 3
+ON CONFLICT (tenant_id, workspace_id, type) DO UPDATE SET last = excluded.last, items = excluded.items
 """
 COUNT = """
 UPDATE modules.item_workspaces SET items = (SELECT count(*) FROM modules.items WHERE tenant_id = $1
@@ -60,6 +66,8 @@ async def fill_workspace(admin: Any, tenant: UUID, workspace: UUID, number: int,
     await admin.execute("SET session_replication_role = replica")
     await admin.execute(ITEMS_OF_TYPES, tenant, workspace, user, items, str(number), first)
     await admin.execute(TAGS, tenant, workspace)
+    await admin.execute("DELETE FROM modules.item_tag_counts WHERE workspace_id = $1", workspace)
+    await admin.execute(TAG_COUNTS, tenant, workspace)
     await admin.execute(RELATIONS, tenant, workspace, items, first, RELATIONS_OF_ITEM)
     await admin.execute(NUMBERS, tenant, workspace)
     await admin.execute(COUNT, tenant, workspace)

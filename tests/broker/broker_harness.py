@@ -32,11 +32,10 @@ from core.audit.event import AuditEvent
 from core.audit.truncation import unpack
 from core.db import Database
 from core.directory.audit_trail import Actor
-from core.directory.services import set_service
 from core.directory.users import create_user
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
-from tests.support.directory import assign_role, create_role, create_tenant, grant
+from tests.support.directory import assign_role, create_role, create_tenant, enable_services, grant
 from tests.support.postgres import ScratchDatabase
 from tests.support.stored_credentials import list_stored
 
@@ -131,8 +130,7 @@ class BrokerHarness:
     async def tenant(self, slug: str) -> UUID:
         """A tenant with every module switched on."""
         tenant = await create_tenant(self.console, ACTOR, slug)
-        for module in MODULES:
-            await set_service(self.console, ACTOR, tenant.id, module, enabled=True)
+        await enable_services(self.console, ACTOR, tenant.id, MODULES)
         return tenant.id
 
     async def role(

@@ -99,6 +99,54 @@ def test_single_items(client: DirectClient) -> None:
     assert client.call("delete_item", type="issues", id=1)["deleted"]
 
 
+def test_dates_may_have_a_time_and_titles_are_as_sent(client: DirectClient) -> None:
+    moments = ("2025-01-29T10:00:00Z", "2025-01-29T19:00:00.000+09:00")
+    for start, end in (moments, ("2025-01-29", moments[0]), (moments[0], "2025-01-29")):
+        made = client.call("create_item", type="plans", title="a\tb\n c ", start_date=start, end_date=end)
+        assert (made["start_date"], made["end_date"], made["title"]) == (start, end, "a\tb\n c ")
+        assert made["created_at"] == made["updated_at"]
+    listed = client.call("get_items", type="plans")["items"][-1]
+    assert (listed["start_date"], listed["end_date"]) == moments
+    assert "start_date" not in client.call("update_item", type="plans", id=1, start_date="")
+    later = client.call("update_item", type="plans", id=1, start_date="2025-01-29T09:59:59Z", end_date=moments[0])
+    assert later["start_date"] == "2025-01-29T09:59:59Z"
+    for end in ("2025-01-29T09:59:58Z", "2025-01-29T18:59:58+09:00", "2025-01-28"):
+        error = client.fail("update_item", type="plans", id=1, end_date=end)
+        assert (error["code"], error["data"]["details"]["field"]) == (1002, "end_date")
+    for wrong in ("2026-02-30", "2026-02-01T25:00:00Z", "20260201", "tomorrow", "2026-02-01T10"):
+        details = client.fail("create_item", type="plans", title="x", start_date=wrong)["data"]["details"]
+        assert (details["field"], details["value"]) == ("start_date", wrong)
+        assert "such as 2026-01-31" in details["constraint"]
+
+
+def test_large_answers_are_whole(client: DirectClient) -> None:
+    """A client that was written for the document knows no result in parts, and would write back what it was shown."""
+    for content in ("".join(chr(33 + place % 90) for place in range(102_400)), "設計の資料を読む。" * 11_377):
+        made = client.call("create_item", type="docs", title="long", content=content)
+        assert made["content"] == content
+        assert client.call("get_item_detail", type="docs", id=made["id"])["content"] == content
+        assert client.call("update_current_state", content=content)["content"] == content
+        assert client.call("get_current_state")["content"] == content
+    # What fits no answer is shown in part, and is written all the same.
+    made = client.call("create_item", type="docs", title="control", content="\x01" * 102_400)
+    assert made["partial"]["bytes"] > 600_000
+    assert client.call("get_items", type="docs")["items"][0]["title"] == "control"
+    for _ in range(4):
+        client.call("update_current_state", content="状態" * 51_200)
+    assert "partial" in client.call("get_state_history")
+    for number in range(20):
+        tags = [f"a tag with a long name, number {number}-{place}" for place in range(50)]
+        client.call("create_item", type="docs", title="tagged", tags=tags)
+    assert len(client.call("get_tags")["tags"]) == 1_000
+
+
+def test_a_bulk_update_names_an_unknown_field(client: DirectClient) -> None:
+    client.call("create_item", type="docs", title="there")
+    updates = [{"type": "docs", "id": 1, "data": {"titel": "x"}}, {"type": "docs", "id": 1, "data": {}, "more": 1}]
+    errors = client.fail("bulk_update", updates=updates)["data"]["details"]["errors"]
+    assert [one["field"] for one in errors] == ["data.titel", "more"]
+
+
 def test_searches_and_the_graph(client: DirectClient) -> None:
     client.call("create_item", type="docs", title="検索の設計", content="索引は日本語も英語も扱う", tags=["search"])
     client.call("create_item", type="issues", title="Search is slow", related=["docs-1"], tags=["search"])
@@ -161,7 +209,16 @@ def test_types_and_several_at_once(client: DirectClient) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "code", "type", "details"),
     [
-        ("get_item_detail", {"type": "docs", "id": 9}, 1001, "ItemNotFoundError", {"type": "docs", "id": 9}),
+        (
+            "get_item_detail", {"type": "docs", "id": 9},
+            1001, "ItemNotFoundError", {"type": "docs", "id": 9, "requested_id": "docs-9"},
+        ),
+        ("get_items", {"type": "docs", "workspace": "a\0b"}, 1002, "ValidationError", {"field": "workspace"}),
+        (
+            "create_workspace", {"name": "x", "owner": "role", "role": "a\0b"},
+            1002, "ValidationError", {"field": "role"},
+        ),
+        ("semantic_search", {"query": " \t"}, 1002, "ValidationError", {"field": "query", "constraint": "is blank"}),
         ("create_item", {"type": "docs"}, 1002, "ValidationError", {"field": "title", "constraint": "is required"}),
         (
             "create_item", {"type": "docs", "title": " \t"},

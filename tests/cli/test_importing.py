@@ -218,15 +218,15 @@ def test_a_line_that_fits_no_call_is_told(tmp_path: Path) -> None:
     assert recorder.lines == [BOB]
 
 
-def test_300000_lines_are_sent_in_few_calls(tmp_path: Path) -> None:
+def test_100000_lines_are_sent_in_few_calls(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
     file.write_text(
-        "\n".join(f'{{"type":"entity","name":"{n}","entityType":"t","observations":[]}}' for n in range(300_000))
+        "\n".join(f'{{"type":"entity","name":"{n}","entityType":"t","observations":[]}}' for n in range(100_000))
     )
     recorder = Recorder()
     report = import_lines(file, recorder)
-    assert report.counts["entities_created"] == 300_000
-    assert 80 < len(recorder.calls) < 110
+    assert report.counts["entities_created"] == 100_000
+    assert 25 < len(recorder.calls) < 40
     assert all(len(params["jsonl"]) <= MAX_PART_CHARS for _, params in recorder.calls)
 
 

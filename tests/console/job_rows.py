@@ -24,9 +24,9 @@ _ADD_SCHEDULE = """INSERT INTO jobs.schedules (tenant_id, id, user_id, title, ki
         arguments, retries, lifetime, cron, every, time_zone, overlap, state, end_reason, next_run_at,
         last_run_at, last_job_id)
     VALUES ($1, $2, $3, $4, 'call', 'github', $5, 'Claude Code', gen_random_uuid(), '', 0, '7 days', $6, $7::interval,
-        'Asia/Tokyo', 'skip', $8::text, $9,
-        CASE WHEN $8 = 'active' THEN timestamptz '2027-01-01T00:30Z' END,
-        CASE WHEN $10::uuid IS NOT NULL THEN now() END, $10)"""
+        $8, 'skip', $9::text, $10,
+        CASE WHEN $9 = 'active' THEN timestamptz '2027-01-01T00:30Z' END,
+        CASE WHEN $11::uuid IS NOT NULL THEN now() END, $11)"""
 _AGREE = (
     """UPDATE jobs.schedules SET consented_at = now(), mandate_expires_at = now() + interval '1 year' WHERE id = $1"""
 )
@@ -83,12 +83,14 @@ async def change_job(
 async def add_schedule(
     app: ConsoleApp, person: Person, title: str = "Morning report", *, is_agreed: bool = True, **more: Any
 ) -> UUID:
-    """A schedule of a person's. `more` are `tool`, `cron`, `every`, `state`, `end_reason` and `last_job_id`."""
+    """A schedule of a person's. `more` are `tool`, `cron`, `every`, `time_zone`, `state`, `end_reason` and
+    `last_job_id`."""
     schedule_id = uuid4()
     values = {
         "tool": "list_issues",
         "cron": "30 9 * * MON-FRI",
         "every": None,
+        "time_zone": "Asia/Tokyo",
         "state": "active",
         "end_reason": "",
         "last_job_id": None,

@@ -314,6 +314,138 @@ async def test_a_shared_workspace_that_one_may_only_read(app: ConsoleApp) -> Non
     await expect(elsewhere.get_by_text("Everybody sees this")).to_have_count(0)
 
 
+async def test_workspaces_are_made_renamed_and_deleted_by_keyboard(app: ConsoleApp) -> None:
+    person = await _person(app, "plans")
+    page = await app.open(person, "/items?view=workspaces&workspace=plans")
+    await page.get_by_text("Each has its own items").wait_for()
+    await page.keyboard.press("n")
+    dialog = page.get_by_role("dialog", name="New workspace")
+    name = dialog.get_by_role("textbox", name="Name")
+    await expect(dialog.get_by_role("button", name="Who reads it")).to_have_count(0)
+    await name.fill("a/b")
+    await page.keyboard.press("Enter")
+    await dialog.get_by_text("Enter 1 to 100 characters without slash and colon").wait_for()
+    await name.fill("plans")
+    await page.keyboard.press("Enter")
+    await expect(dialog).to_have_count(0)
+    listed = page.get_by_role("list", name="Workspaces").get_by_role("listitem")
+    await expect(listed.filter(has_text="plans")).to_contain_text("You alone · 0 items")
+    await page.keyboard.press("n")
+    await name.fill("plans")
+    await page.keyboard.press("Enter")
+    await dialog.get_by_text("There is a workspace of this name already.").wait_for()
+    await page.keyboard.press("Escape")
+    async with _tools(app, person) as items:
+        await items.call("create_item", type="task", title="In it", workspace="plans")
+    await page.get_by_role("button", name="Actions for plans").focus()
+    await page.keyboard.press("Enter")
+    await page.get_by_role("menuitem", name="Rename").press("Enter")
+    await page.get_by_role("dialog").get_by_role("textbox", name="Name").fill("計画")
+    await page.keyboard.press("Control+Enter")
+    await expect(page).to_have_url(re.compile(r"workspace=%E8%A8%88%E7%94%BB$"))
+    await listed.get_by_role("link", name="計画").press("Enter")
+    await page.get_by_role("link", name="In it").wait_for()
+    await page.go_back()
+    await page.get_by_role("button", name="Actions for 計画").press("Enter")
+    await page.get_by_role("menuitem", name="Delete").press("Enter")
+    await expect(page.get_by_role("alertdialog")).to_contain_text("Its 1 item, its statuses and its states end.")
+    await app.look(page, "items-workspace-delete")
+    await confirm_by_typing(page, "計画", "Delete")
+    await expect(page.get_by_role("link", name="計画")).to_have_count(0)
+    await expect(page).to_have_url(re.compile("/items\\?view=workspaces$"))
+
+
+async def test_administrators_share_workspaces_and_others_leave_them_as_they_are(app: ConsoleApp) -> None:
+    reader = await _person(app, "reads-shared")
+    admin = await app.product.person(app.admin.tenant, "shares@acme.test", allow=["items.*"])
+    await app.make_admin(admin)
+    page = await app.open(admin, "/items?view=workspaces")
+    await page.get_by_text("Each has its own items").wait_for()
+    await _share(page, "notices", "Everybody", members_write=False)
+    await page.get_by_role("link", name="notices (everybody)").wait_for()
+    await _share(page, "team", "The members of a role", members_write=True)
+    await page.get_by_role("link", name="team (role shares@acme.test)").wait_for()
+    await app.look(page, "items-workspaces-admin")
+    seen = await app.open(reader, "/items?view=workspaces")
+    listed = seen.get_by_role("list", name="Workspaces").get_by_role("listitem").filter(has_text="notices")
+    await expect(listed).to_contain_text("Everybody · 0 items · you may only read it")
+    await expect(seen.get_by_role("button", name="Actions for")).to_have_count(0)
+    await expect(seen.get_by_text("team (role")).to_have_count(0)
+    elsewhere = await app.open(app.other_admin, "/items?view=workspaces")
+    await expect(elsewhere.get_by_text("notices")).to_have_count(0)
+    for name, shown in (("notices", "notices (everybody)"), ("team", "team (role shares@acme.test)")):
+        await page.get_by_role("button", name=f"Actions for {shown}").press("Enter")
+        await page.get_by_role("menuitem", name="Delete").press("Enter")
+        await expect(page.get_by_role("alertdialog")).to_contain_text("Nobody who has it now can read it any more.")
+        await confirm_by_typing(page, name, "Delete")
+        await expect(page.get_by_role("link", name=shown)).to_have_count(0)
+
+
+async def _share(page: Page, name: str, owner: str, *, members_write: bool) -> None:
+    """Make a shared workspace by keyboard."""
+    await page.keyboard.press("n")
+    dialog = page.get_by_role("dialog", name="New workspace")
+    await dialog.get_by_role("textbox", name="Name").fill(name)
+    await dialog.get_by_role("button", name="Who reads it").press("Enter")
+    await page.get_by_role("option", name=owner).press("Enter")
+    if not members_write:
+        await dialog.get_by_role("checkbox", name="All who read it").press(" ")
+    await dialog.get_by_role("button", name="New workspace").press("Enter")
+    await expect(dialog).to_have_count(0)
+
+
+@in_every_view
+async def test_workspaces_in_every_view(app: ConsoleApp, view: str) -> None:
+    person = await _person(app, f"places-{view}")
+    await app.make_admin(person)
+    async with _tools(app, person) as items:
+        await items.call("create_item", type="task", title="First")
+        await items.call("create_workspace", name="大阪への移転と、その後の東京の倉庫の整理" * 4)
+    page = await app.open(person, "/items?view=workspaces", **VIEWS[view])
+    await page.get_by_role("list", name=re.compile("Workspaces|ワークスペース")).get_by_role("link").first.wait_for()
+    await app.look(page, f"items-workspaces-{view}")
+    await page.keyboard.press("n")
+    await page.get_by_role("dialog").get_by_role("textbox").wait_for()
+    await app.look(page, f"items-workspace-create-{view}")
+
+
+async def test_another_type_is_another_key_to_which_the_former_leads(app: ConsoleApp) -> None:
+    person = await _person(app, "retypes")
+    await _fill(app, person)
+    page = await app.open(person, "/items?id=note-1")
+    await page.get_by_role("dialog").get_by_role("button", name="Change the type").press("Enter")
+    dialog = page.get_by_role("dialog", name="Change the type of note-1")
+    await expect(dialog).to_contain_text("and note-1 still leads to it.")
+    await dialog.get_by_role("textbox", name="New type").fill("decision")
+    await app.look(page, "items-retype")
+    await page.keyboard.press("Enter")
+    await expect(dialog).to_have_count(0)
+    await expect(page).to_have_url(re.compile("id=decision-2"))
+    await expect(page.get_by_role("dialog")).to_contain_text("decision-2")
+    again = await app.open(person, "/items?id=note-1")
+    await expect(again.get_by_role("dialog", name="What the landlord said")).to_contain_text("decision-2")
+
+
+async def test_errors_are_told_in_japanese(app: ConsoleApp) -> None:
+    person = await _person(app, "errs")
+    page = await app.open(person, "/items?dialog=create", locale="ja-JP")
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("textbox", name="種類").fill("task")
+    await dialog.get_by_role("textbox", name="タイトル").fill("倉庫")
+    await dialog.get_by_role("textbox", name="関連アイテム").fill("task")
+    await page.keyboard.press("Control+Enter")
+    await dialog.get_by_text("task-7 のようなキーを 100 個まで入力してください。").wait_for()
+    await app.look(page, "items-error-japanese")
+    await dialog.get_by_role("textbox", name="関連アイテム").fill("task-9")
+    await page.keyboard.press("Control+Enter")
+    await dialog.get_by_text("task-9 というアイテムはないか、閲覧が許可されていません。").wait_for()
+    await dialog.get_by_role("textbox", name="関連アイテム").fill("")
+    await dialog.get_by_role("textbox", name="開始日").fill("2026-12-31")
+    await dialog.get_by_role("textbox", name="終了日").fill("2026-12-30")
+    await page.keyboard.press("Control+Enter")
+    await dialog.get_by_text("開始日より前にはできません。").wait_for()
+
+
 async def test_a_long_text_is_shown_and_saved_whole(app: ConsoleApp) -> None:
     person = await _person(app, "long")
     text = "倉庫は大阪に移転する。\n" * 8_000

@@ -58,8 +58,9 @@ async def test_progress_and_state_come_without_a_reload(app: ConsoleApp) -> None
     await expect(page.get_by_role("button", name=re.compile("Whose"))).to_have_count(0)
     await page.goto(f"{app.identity.url}/console/jobs?of=all&user={app.admin.id}&state=running")
     await page.get_by_text("Nothing matches these filters").wait_for()
-    other = await app.open(app.other_admin, "/jobs?of=all")
-    await other.get_by_text("No jobs").wait_for()
+    await app.use_session(page, app.other_admin)
+    await page.goto(f"{app.identity.url}/console/jobs?of=all")
+    await page.get_by_text("No jobs").wait_for()
 
 
 async def test_an_administrator_sees_everyones_without_contents(app: ConsoleApp) -> None:

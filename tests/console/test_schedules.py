@@ -129,10 +129,10 @@ async def test_the_next_run_is_in_the_time_zone_of_whoever_looks(app: ConsoleApp
     """The rule's zone is its own; the last run leads to its job."""
     person = await app.add_admin("zones@acme.test")
     job_id = await add_job(app, person, "succeeded")
-    await add_schedule(app, person, last_job_id=job_id)
-    page = await app.open(person, "/jobs?view=schedules", timezone_id="America/New_York")
+    await add_schedule(app, person, time_zone="America/New_York", last_job_id=job_id)
+    page = await app.open(person, "/jobs?view=schedules")
     row = _rows(page).filter(has_text="Morning report")
-    await expect(row).to_contain_text("31 Dec, 19:30")
+    await expect(row).to_contain_text("1 Jan, 09:30")
     await row.get_by_role("link").last.click()
     await page.get_by_role("dialog", name="GitHub: Get job logs").wait_for()
 

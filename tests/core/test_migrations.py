@@ -1,5 +1,9 @@
 """The schema goes up, down and up again; a second start has nothing to do."""
 
+import asyncio
+import sys
+from pathlib import Path
+
 import asyncpg
 import pytest
 
@@ -9,6 +13,7 @@ from core.migrations import (
     SchemaChange,
     build_tenant_policy_script,
     check_schema,
+    create_roles,
     downgrade,
     get_current_revision,
     get_head_revision,
@@ -16,8 +21,16 @@ from core.migrations import (
     migrate,
 )
 from core.secret import Secret
-from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase, own_server
+from tests.support.eventually import within
+from tests.support.postgres import PASSWORDS, DatabaseServer, MigrationHere, ScratchDatabase, own_server
 
+UPGRADE = """
+import asyncio, sys
+from core.database_url import DatabaseAddress
+from core.migration_process import MigrationProcess
+from core.secret import Secret
+asyncio.run(MigrationProcess().upgrade(DatabaseAddress(Secret(sys.argv[1]))))
+"""
 OURS = (
     "SELECT nspname FROM pg_namespace WHERE nspname IN ('core', 'auth', 'vault', 'audit', 'modules', 'jobs') ORDER BY 1"
 )
@@ -93,9 +106,42 @@ async def test_a_failing_migration_leaves_nothing_behind(
     async with database_server.database(migrated=False) as database:
         async with database.admin_connection() as admin:
             await admin.execute("CREATE SCHEMA modules")  # in the way of the first migration, after three others
-        with pytest.raises(Exception, match="already exists"):
+        with pytest.raises(MigrationError, match=r"changed nothing .SQLSTATE 42P06, DuplicateSchema") as caught:
             await migrate(database.admin, PASSWORDS)
+        assert 'schema "modules" already exists' in str(caught.value.__cause__)
         assert await _schemas(database) == ["modules"]
+        assert await _revision(database) is None
+
+
+async def test_a_migration_ends_with_the_process_that_began_it(database_server: DatabaseServer) -> None:
+    async with (
+        database_server.database(migrated=False) as database,
+        database.admin_connection() as admin,
+        database.admin_connection() as holder,
+    ):
+        await create_roles(database.admin, PASSWORDS)
+        waiting = (
+            "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+
+        async def waits() -> bool:
+            return await admin.fetchval(waiting)
+
+        async with holder.transaction():
+            await holder.execute("CREATE SCHEMA modules")  # the first script waits for it
+            parent = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", UPGRADE, database.admin.url.reveal(), cwd=Path(__file__).parents[2]
+            )
+            await within(20, waits)
+            child = int(Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text())
+            parent.kill()
+            await parent.wait()
+
+            async def has_ended() -> bool:
+                stat = Path(f"/proc/{child}/stat")
+                return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+            await within(5, has_ended)
         assert await _revision(database) is None
 
 
@@ -108,8 +154,9 @@ async def test_the_gateway_cannot_reach(schema: str, database: ScratchDatabase) 
         await connection.close()
 
 
-async def test_a_rented_server_without_a_superuser_is_enough() -> None:
+async def test_a_rented_server_without_a_superuser_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server of its own, because elsewhere the roles exist already and belong to the superuser who made them."""
+    monkeypatch.setattr("core.migrations.MigrationProcess", MigrationHere)
     with own_server() as server:
         async with server.database(migrated=False) as database:
             async with database.admin_connection() as admin:

@@ -1,5 +1,6 @@
 """The real product on an own database, on the event loop that it has in production."""
 
+import itertools
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,7 @@ class Populated:
     people: People
 
 
+_NUMBERS = itertools.count()
 _POPULATED: list[Populated] = []
 """Made once in a worker, by the first test that asks for people."""
 
@@ -57,19 +59,30 @@ def on_shared_product(test: Test) -> Test:
     return pytest.mark.shared_product(pytest.mark.asyncio(loop_scope="module")(test))
 
 
+def with_own_people(test: Test) -> Test:
+    """Run a test on the shared product, with people of its own: it may change their rights, those of their tenants, and
+    these tenants' settings."""
+    return pytest.mark.own_people(on_shared_product(test))
+
+
 @pytest.fixture
 def lab(request: pytest.FixtureRequest) -> Lab:
     """Tools that misbehave on demand; every product has them."""
     if not is_shared(request):
         return Lab()
     lab: Lab = request.getfixturevalue("shared_product").lab
-    lab.effects.clear()
+    lab.renew()
     return lab
 
 
 def is_shared(request: pytest.FixtureRequest) -> bool:
     """Whether the test runs on a product that is shared."""
     return request.node.get_closest_marker("shared_product") is not None
+
+
+def has_own_people(request: pytest.FixtureRequest) -> bool:
+    """Whether the test has people of its own on a product that is shared."""
+    return request.node.get_closest_marker("own_people") is not None
 
 
 @pytest.fixture
@@ -137,8 +150,16 @@ async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopAp
 
 @pytest.fixture
 def people(request: pytest.FixtureRequest, product: Product) -> People:
-    """The people that are in the product's database."""
+    """The people that are in the product's database, or who have just come."""
+    if has_own_people(request):
+        return request.getfixturevalue("new_people")
     return request.getfixturevalue("shared_product").people if is_shared(request) else _POPULATED[0].people
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def new_people(shared_product: "SharedProduct") -> People:
+    """People of two new tenants on the product of :func:`with_own_people`."""
+    return await create_people(shared_product.product, f"-{next(_NUMBERS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +186,10 @@ async def shared_product(
         yield SharedProduct(product, node, await create_people(product), lab)
 
 
-async def create_people(product: Product) -> People:
-    """Create people of two tenants: administrators may use everything, readers only look, nobody has nothing."""
-    acme, globex = await product.tenant("acme"), await product.tenant("globex")
+async def create_people(product: Product, mark: str = "") -> People:
+    """Create people of two tenants: administrators may use everything, readers only look, nobody has nothing. `mark` is
+    the end of the tenants' names."""
+    acme, globex = await product.tenant(f"acme{mark}"), await product.tenant(f"globex{mark}")
     return People(
         acme,
         globex,
@@ -207,21 +229,8 @@ async def shared_task_app(
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def renewed_task_app(shared_task_app: TaskApp) -> TaskApp:
-    """The same, without what earlier tests have left."""
+async def task_app(request: pytest.FixtureRequest, shared_task_app: TaskApp) -> TaskApp:
+    """A product with asynchronous tools, without what earlier tests have left. Rights may be changed of a test's own
+    people only, and nothing lasts but jobs, schedules, mandates, notices and the audit log."""
     await shared_task_app.renew()
-    return shared_task_app
-
-
-@pytest.fixture
-async def own_task_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    """A product with asynchronous tools of the test's own."""
-    async with open_task_app(database, tmp_path) as app:
-        yield app
-
-
-@pytest.fixture
-def task_app(request: pytest.FixtureRequest) -> TaskApp:
-    """A product with asynchronous tools. On the shared one nobody's rights may be changed, and nothing lasts but
-    jobs, schedules, mandates, notices and the audit log."""
-    return request.getfixturevalue("renewed_task_app" if is_shared(request) else "own_task_app")
+    return await shared_task_app.with_new_people() if has_own_people(request) else shared_task_app

@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 from pydantic import BaseModel, Field
 
@@ -195,6 +196,12 @@ class TaskApp:
         async with self.product.database.admin_connection() as admin:
             return await admin.fetchval("SELECT jobs.has_worker()")
 
+    async def with_new_people(self) -> "TaskApp":
+        """The same product with people whom no other test has, in two new tenants."""
+        slugs = [f"{name}-{uuid4().hex[:12]}" for name in ("acme", "globex")]
+        ada, bob, eve = await add_people(self.product, *slugs)
+        return replace(self, ada=ada, bob=bob, eve=eve)
+
     async def renew(self) -> None:
         """Forget what was done, for the next test on this product: its people stay as they are."""
         self.workshop.renew()
@@ -222,6 +229,16 @@ class TaskApp:
         return await self.node.post((person or self.ada).token, method, params | DECLARED, revision=MODERN)
 
 
+async def add_people(product: Product, *slugs: str) -> tuple[Person, Person, Person]:
+    """Create ada and bob of one tenant, and another ada of another tenant."""
+    acme, globex = [await product.tenant(slug) for slug in slugs]
+    return (
+        await product.person(acme, f"ada@{acme.slug}.test", allow=["*"]),
+        await product.person(acme, f"bob@{acme.slug}.test", allow=["*"]),
+        await product.person(globex, f"ada@{globex.slug}.test", allow=["*"]),
+    )
+
+
 def call_of(tool_name: str, **params: Any) -> dict[str, Any]:
     """The parameters of a `tools/call`."""
     arguments = {"module": "workshop", "tool_name": tool_name, "params": params}
@@ -238,13 +255,4 @@ async def open_task_app(database: ScratchDatabase, tmp_path: Path, **settings: A
         product.gateway(**settings) as node,
         product.gateway(**settings) as other,
     ):
-        acme, globex = await product.tenant("acme"), await product.tenant("globex")
-        yield TaskApp(
-            product,
-            workshop,
-            node,
-            other,
-            await product.person(acme, "ada@acme.test", allow=["*"]),
-            await product.person(acme, "bob@acme.test", allow=["*"]),
-            await product.person(globex, "ada@globex.test", allow=["*"]),
-        )
+        yield TaskApp(product, workshop, node, other, *await add_people(product, "acme", "globex"))

@@ -1,7 +1,9 @@
 """A task that has to ask its person first: asked and answered by the extension, and run with a mandate made anew."""
 
 import asyncio
+import contextlib
 import itertools
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from gateway.tasks.idempotency import IDEMPOTENCY_META
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.task_form import NO_SUCH_TASK
 from jobs.job import Job
-from tests.path.conftest import on_shared_product
+from tests.path.conftest import on_shared_product, with_own_people
 from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of
 from tests.path.test_leaving_jobs import states
 from tests.path.test_taking_effect import suspend_user
@@ -58,6 +60,23 @@ async def ended(app: TaskApp, task_id: str) -> dict[str, Any]:
 
     await within(5, has_ended)
     return await get(app, task_id)
+
+
+async def move_clock(admin: Any, minutes: int) -> None:
+    """Set the clock of jobs to so many minutes from now."""
+    await admin.execute(
+        f"""CREATE OR REPLACE FUNCTION jobs.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
+        RETURN clock_timestamp() + interval '{minutes} minutes'"""
+    )
+
+
+@contextlib.asynccontextmanager
+async def moved_clock(admin: Any) -> AsyncIterator[None]:
+    """Set it back at the end of the block."""
+    try:
+        yield
+    finally:
+        await move_clock(admin, 0)
 
 
 async def live_mandates(app: TaskApp) -> int:
@@ -217,6 +236,7 @@ async def test_a_task_that_asks_is_cancelled(app: TaskApp, form: str) -> None:
         assert (await app.task("cancel", task_id)).message["error"]["code"] == -32602
 
 
+@with_own_people
 async def test_a_person_who_lost_the_right_meanwhile(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with app.worker():
         task_id, key = await asked(app)
@@ -314,38 +334,34 @@ async def test_a_core_task_is_never_asked(app: TaskApp) -> None:
     assert core.result["structuredContent"]["made"] == task["result"]["structuredContent"]["made"] == "not_asked"
 
 
+@on_shared_product
 async def test_a_question_that_nobody_answers_is_gone_at_its_end(app: TaskApp) -> None:
     async with app.worker():
         task_id, key = await asked(app)
-    async with app.product.database.admin_connection() as admin:
-        await admin.execute(
-            """CREATE OR REPLACE FUNCTION jobs.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
-            RETURN clock_timestamp() + interval '61 minutes'"""
-        )
+    async with app.product.database.admin_connection() as admin, moved_clock(admin):
+        await move_clock(admin, 61)
         answer = await send(app, "tasks/update", taskId=task_id, inputResponses={key: YES})
         assert answer.message["error"]["message"] == NO_SUCH_TASK
         assert await states(app) == [("failed", False)], "too late"
         assert (await app.post(app.ada, "tasks/list", {})).result["tasks"] == []
         assert await admin.fetchval("SELECT jobs.prune(100)") == 1
-    for method in ("get", "result", "cancel"):
-        assert (await app.task(method, task_id)).message["error"]["message"] == NO_SUCH_TASK
-    answer = await send(app, "tasks/update", taskId=task_id, inputResponses={key: YES})
-    assert answer.message["error"]["message"] == NO_SUCH_TASK
-    assert await live_mandates(app) == 0
+        for method in ("get", "result", "cancel"):
+            assert (await app.task(method, task_id)).message["error"]["message"] == NO_SUCH_TASK
+        answer = await send(app, "tasks/update", taskId=task_id, inputResponses={key: YES})
+        assert answer.message["error"]["message"] == NO_SUCH_TASK
+        assert await live_mandates(app) == 0
 
 
+@on_shared_product
 async def test_a_task_whose_client_never_returns_is_gone_at_its_end(app: TaskApp) -> None:
     async with app.worker():
         core = (await app.start("watch", ttl=120_000)).result["task"]["taskId"]
         modern = (await send(app, "tools/call", **call_of("watch"))).result["taskId"]
         await ended(app, modern)
         await app.task("result", core)
-    async with app.product.database.admin_connection() as admin:
+    async with app.product.database.admin_connection() as admin, moved_clock(admin):
         for minutes, left in ((1, {core, modern}), (6, {modern}), (61, set[str]())):
-            await admin.execute(
-                f"""CREATE OR REPLACE FUNCTION jobs.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
-                RETURN clock_timestamp() + interval '{minutes} minutes'"""
-            )
+            await move_clock(admin, minutes)
             await admin.fetchval("SELECT jobs.prune(100)")
             tasks = (await app.post(app.ada, "tasks/list", {})).result["tasks"]
             assert {task["taskId"] for task in tasks} == left

@@ -2,25 +2,64 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
 import pytest
+import pytest_asyncio
 
 from core.audit.event import AuditEventKind
 from gateway.mcp import cancellation
 from tests.gateway.vendor_session.doubles import answering
-from tests.path.conftest import People
-from tests.path.test_running_calls import nodes, step
-from tests.path.test_unknown_outcomes import MADE, Counter, counter
+from tests.path.conftest import People, SharedProduct, on_shared_product
+from tests.path.test_running_calls import step
+from tests.path.test_unknown_outcomes import MADE, Counter, open_counter
 from tests.support.eventually import within
 from tests.support.mcp_client import LEGACY, MODERN, NEWEST, Answer, bearer, envelope, headers_for
+from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import Node, Person, Product
 from tests.support.toy_modules import Lab
 
-__all__ = ["counter", "nodes"]
-
 Nodes = tuple[Node, Node]
+
+
+async def forget_calls(database: ScratchDatabase) -> None:
+    """Remove what is recorded of the tests before."""
+    async with database.admin_connection() as admin:
+        await admin.execute("DELETE FROM audit.incoming")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_nodes(shared_product: SharedProduct) -> AsyncIterator[Nodes]:
+    async with shared_product.product.gateway() as other:
+        yield shared_product.node, other
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def nodes(shared_nodes: Nodes, shared_product: SharedProduct) -> Nodes:
+    await forget_calls(shared_product.product.database)
+    return shared_nodes
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_counter(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Counter]:
+    async with (
+        database_server.database() as database,
+        open_counter(database, tmp_path_factory.mktemp("counter") / "home") as counter,
+    ):
+        yield counter
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def counter(shared_counter: Counter) -> Counter:
+    await forget_calls(shared_counter.product.database)
+    shared_counter.vendor.requests.clear()
+    shared_counter.gate.reached.clear()
+    shared_counter.gate.opened.clear()
+    return shared_counter
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +125,7 @@ REQUESTS: list[tuple[str, Any]] = [
 ]
 
 
+@on_shared_product
 async def test_a_notification_cancels_a_request_on_another_gateway(
     product: Product, nodes: Nodes, people: People, lab: Lab
 ) -> None:
@@ -101,6 +141,7 @@ async def test_a_notification_cancels_a_request_on_another_gateway(
         await expect_outcomes(product, people.admin, *["cancelled"] * number)
 
 
+@on_shared_product
 async def test_a_stream_of_a_cancelled_request_ends_without_a_response(nodes: Nodes, people: People, lab: Lab) -> None:
     token, arguments = people.admin.token, {"commands": [step("a", "look"), step("b", "wait", "a")]}
     params = {"name": "batch", "arguments": arguments, "_meta": {"progressToken": 1}}
@@ -112,6 +153,7 @@ async def test_a_stream_of_a_cancelled_request_ends_without_a_response(nodes: No
     assert {message.get("method") for message in answer.messages} == {"notifications/progress"}
 
 
+@on_shared_product
 async def test_nobody_else_cancels_a_request(product: Product, nodes: Nodes, people: People, lab: Lab) -> None:
     running = wait(nodes[0], people.admin)
     await asyncio.wait_for(lab.started.wait(), 5)
@@ -138,6 +180,7 @@ async def test_nobody_else_cancels_a_request(product: Product, nodes: Nodes, peo
     assert (await running).value == {"said": "resumed"}
 
 
+@on_shared_product
 async def test_of_two_requests_with_one_id_none_is_cancelled(nodes: Nodes, people: People, lab: Lab) -> None:
     both = [wait(node, people.admin, 1) for node in nodes]
     while any(node.gateway.endpoint.running == 0 for node in nodes):
@@ -148,6 +191,7 @@ async def test_of_two_requests_with_one_id_none_is_cancelled(nodes: Nodes, peopl
     assert [(await one).value for one in both] == [{"said": "resumed"}] * 2
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", [NEWEST, MODERN])
 async def test_whoever_leaves_cancels_by_the_newest_revision_alone(
     product: Product, nodes: Nodes, people: People, lab: Lab, revision: str
@@ -182,6 +226,7 @@ async def test_whoever_leaves_cancels_by_the_newest_revision_alone(
     await expect_outcomes(product, people.admin, "cancelled" if revision == MODERN else "ok")
 
 
+@on_shared_product
 async def test_what_was_sent_runs_to_its_end(counter: Counter) -> None:
     counter.vendor.scripts = [answering(201, MADE)]
     running = asyncio.create_task(counter.call("add_and_wait"))
@@ -192,6 +237,7 @@ async def test_what_was_sent_runs_to_its_end(counter: Counter) -> None:
     await expect_outcomes(counter.product, counter.ada, "ok")
 
 
+@on_shared_product
 async def test_what_was_not_sent_is_cut(counter: Counter) -> None:
     running = asyncio.create_task(counter.call("wait_first"))
     await asyncio.wait_for(counter.gate.reached.wait(), 5)
@@ -201,6 +247,7 @@ async def test_what_was_not_sent_is_cut(counter: Counter) -> None:
     await expect_outcomes(counter.product, counter.ada, "cancelled")
 
 
+@on_shared_product
 async def test_a_batch_that_was_given_up_begins_no_further_step(counter: Counter) -> None:
     counter.vendor.scripts = [answering(201, MADE)]
     steps = [
@@ -216,6 +263,7 @@ async def test_a_batch_that_was_given_up_begins_no_further_step(counter: Counter
     await expect_outcomes(counter.product, counter.ada, "ok")
 
 
+@on_shared_product
 async def test_what_was_sent_is_cut_at_its_deadline_all_the_same(counter: Counter) -> None:
     counter.vendor.scripts = [answering(201, MADE)]
     running = asyncio.create_task(counter.call("add_and_wait"))

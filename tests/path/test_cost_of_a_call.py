@@ -16,7 +16,6 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.sieve.sieve import Sieve
 from tests.path.conftest import People
 from tests.path.shop_app import ShopApp, people
 from tests.support.http_server import served
@@ -75,16 +74,6 @@ class BytecodeCounter:
                 sys.settrace(None)
             averages.append(self.count / CALLS)
         return round(min(averages))
-
-
-@pytest.fixture(autouse=True)
-def without_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tools are prepared beside calls after a start, which on a busy machine is while they are counted."""
-
-    async def prepare_nothing(_sieve: Sieve) -> None:
-        pass
-
-    monkeypatch.setattr(Sieve, "prepare_tools", prepare_nothing)
 
 
 async def cost(app: Any, token: str, module: str, tool: str, params: dict[str, Any], *, plain: bool = False) -> int:

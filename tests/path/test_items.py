@@ -30,7 +30,7 @@ async def test_items_are_each_companys_own(product: Product, node: Node, people:
     for other in (people.other_admin, colleague):
         assert await fail(node, other.token, "get_item_detail", type="task", id=1) == (
             1001,
-            {"type": "task", "id": 1, "requested_id": 1},
+            {"type": "task", "id": 1, "requested_id": "task-1"},
         )
         assert (await ask(node, other.token, "get_items", type="task")).value["items"] == []
         assert (await ask(node, other.token, "get_tags")).value["tags"] == []

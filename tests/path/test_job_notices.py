@@ -16,14 +16,14 @@ from broker.notifications.webhook import WebhookChannel
 from core.directory.users import remove_user
 from gateway.tasks.module import NO_SUCH_JOB
 from tests.broker.notifications.test_teller import SECRET, Hook, always, hook, reaching
-from tests.path.conftest import is_shared, on_shared_product
-from tests.path.test_job_retry import HOURLY, RetryApp, app, own_app, renewed_app, shared_app
+from tests.path.conftest import on_shared_product, with_own_people
+from tests.path.test_job_retry import HOURLY, RetryApp, app, shared_app
 from tests.support.directory import set_status
 from tests.support.eventually import within
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.product import ACTOR
 
-__all__ = ["app", "own_app", "renewed_app", "shared_app"]
+__all__ = ["app", "shared_app"]
 
 OUTCOMES = "SELECT outcome FROM vault.notices WHERE about = 'job' ORDER BY created_at, closed_at"
 
@@ -67,20 +67,9 @@ async def open_post(app: RetryApp) -> AsyncIterator[Post]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def shared_post(renewed_app: RetryApp) -> AsyncIterator[Post]:
-    async with open_post(renewed_app) as post:
+async def post(app: RetryApp) -> AsyncIterator[Post]:
+    async with open_post(app) as post:
         yield post
-
-
-@pytest.fixture
-async def own_post(own_app: RetryApp) -> AsyncIterator[Post]:
-    async with open_post(own_app) as post:
-        yield post
-
-
-@pytest.fixture
-def post(request: pytest.FixtureRequest) -> Post:
-    return request.getfixturevalue("shared_post" if is_shared(request) else "own_post")
 
 
 @on_shared_product
@@ -152,6 +141,7 @@ async def test_nobody_asks_about_another_s_job(post: Post) -> None:
     assert await app.fetch("SELECT notify FROM jobs.jobs") == ["never"]
 
 
+@with_own_people
 async def test_who_was_suspended_or_removed_gets_none(post: Post) -> None:
     app, tenant = post.app, post.app.ada.tenant.id
     await post.end_job("always")

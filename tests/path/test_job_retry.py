@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from gateway.catalogue import build_catalogue, load_installed_modules
 from jobs.directory import JobDirectory
 from jobs.job import MANDATE_LIFETIME
 from server.deployment_figures import DeploymentFigures
-from tests.path.conftest import is_shared, on_shared_product
+from tests.path.conftest import has_own_people, on_shared_product, with_own_people
 from tests.path.task_app import FORGET, Workshop, call_of
 from tests.support.directory import assign_role, grant, revoke, set_status, unassign_role
 from tests.support.eventually import within
@@ -41,7 +41,7 @@ from tests.support.identity import Identity, identity_on
 from tests.support.job_worker import run_jobs
 from tests.support.mcp_client import NEWEST, Answer
 from tests.support.postgres import DatabaseServer, ScratchDatabase
-from tests.support.product import ACTOR, Node, Person, product_on
+from tests.support.product import ACTOR, Node, Person, Product, product_on
 
 LIVE = "SELECT credential_kind FROM auth.mandates WHERE ended_at IS NULL"
 HOURLY = {"title": "Hourly", "module": "workshop", "tool_name": "fail", "params": {}, "every_seconds": 3600}
@@ -110,17 +110,20 @@ async def open_retry_app(database: ScratchDatabase, folder: Path) -> AsyncIterat
         product_on(database, folder / "home", catalogue=catalogue) as product,
         identity_on(product, providers=False) as identity,
     ):
-        acme, globex = await product.tenant("acme"), await product.tenant("globex")
-        boss = await create_user(product.console, ACTOR, acme.id, "boss@acme.test", system_role="admin")
-        yield RetryApp(
-            identity,
-            workshop,
-            Node(identity.gateway),
-            await product.person(acme, "ada@acme.test", allow=["*"]),
-            await product.person(acme, "bob@acme.test", allow=["*"]),
-            Person(acme, boss, "boss@acme.test"),
-            await product.person(globex, "eve@globex.test", allow=["*"]),
-        )
+        yield RetryApp(identity, workshop, Node(identity.gateway), *await add_people(product, "acme", "globex"))
+
+
+async def add_people(product: Product, *slugs: str) -> tuple[Person, Person, Person, Person]:
+    """Create ada, bob and an administrator of one tenant, and eve of another."""
+    acme, globex = [await product.tenant(slug) for slug in slugs]
+    email = f"boss@{acme.slug}.test"
+    boss = await create_user(product.console, ACTOR, acme.id, email, system_role="admin")
+    return (
+        await product.person(acme, f"ada@{acme.slug}.test", allow=["*"]),
+        await product.person(acme, f"bob@{acme.slug}.test", allow=["*"]),
+        Person(acme, boss, email),
+        await product.person(globex, f"eve@{globex.slug}.test", allow=["*"]),
+    )
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -135,22 +138,15 @@ async def shared_app(
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def renewed_app(shared_app: RetryApp) -> RetryApp:
-    """The same, without what earlier tests have left."""
+async def app(request: pytest.FixtureRequest, shared_app: RetryApp) -> RetryApp:
+    """The same without what earlier tests have left, and with people of the test's own where it asks for them."""
     shared_app.workshop.renew()
     await shared_app.execute(FORGET)
-    return shared_app
-
-
-@pytest.fixture
-async def own_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[RetryApp]:
-    async with open_retry_app(database, tmp_path) as app:
-        yield app
-
-
-@pytest.fixture
-def app(request: pytest.FixtureRequest) -> RetryApp:
-    return request.getfixturevalue("renewed_app" if is_shared(request) else "own_app")
+    if not has_own_people(request):
+        return shared_app
+    slugs = [f"{name}-{uuid4().hex[:12]}" for name in ("acme", "globex")]
+    ada, bob, boss, eve = await add_people(shared_app.identity.product, *slugs)
+    return replace(shared_app, ada=ada, bob=bob, boss=boss, eve=eve)
 
 
 async def show(http: httpx2.AsyncClient, job_id: str) -> dict[str, Any]:
@@ -217,6 +213,7 @@ async def test_nobody_else_tries_it_again(app: RetryApp) -> None:
     assert await app.fetch(LIVE) == []
 
 
+@with_own_people
 @pytest.mark.guarantee("G10")
 async def test_who_was_suspended_or_may_no_more_is_refused_and_the_job_stays(app: RetryApp) -> None:
     product, tenant = app.identity.product, app.ada.tenant.id

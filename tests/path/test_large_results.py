@@ -17,7 +17,6 @@ from core.sealed_records import RecordSealer, UnreadableRecord
 from gateway.results.handles import parse_handle
 from gateway.results.store import KIND
 from modules.kit import AccountRequest, Context, Hints, Module, VendorApi, tool
-from tests.path.conftest import is_shared, on_shared_product
 from tests.path.shop_app import ShopApp, open_shop_app, people
 from tests.support.directory import revoke
 from tests.support.eventually import within
@@ -30,6 +29,7 @@ READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=Tru
 FACT = "The second key is kept in Falkenberg"
 GONE = "there is no such result for you"
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Report(BaseModel):
@@ -94,9 +94,10 @@ async def open_app(database: ScratchDatabase, folder: Path) -> AsyncIterator[tup
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared_app(
+async def opened(
     database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[ShopApp, Person]]:
+    """One product for all tests: who changes rights or settings does so as a :func:`newcomer`."""
     async with (
         database_server.database() as database,
         open_app(database, tmp_path_factory.mktemp("results")) as opened,
@@ -105,26 +106,23 @@ async def shared_app(
 
 
 @pytest.fixture
-async def own_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[tuple[ShopApp, Person]]:
-    async with open_app(database, tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def opened(request: pytest.FixtureRequest) -> tuple[ShopApp, Person]:
-    app, ada = request.getfixturevalue("shared_app" if is_shared(request) else "own_app")
-    app.shop.asked.clear()
-    return app, ada
-
-
-@pytest.fixture
 def app(opened: tuple[ShopApp, Person]) -> ShopApp:
+    opened[0].shop.asked.clear()
     return opened[0]
 
 
 @pytest.fixture
 def ada(opened: tuple[ShopApp, Person]) -> Person:
     return opened[1]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def newcomer(app: ShopApp) -> Person:
+    """A connected person of whom nobody has heard yet, alone in their tenant."""
+    tenant = await app.product.tenant(f"t-{uuid4().hex[:12]}", services=["shop"])
+    person = await app.product.person(tenant, f"ada@{tenant.slug}.test", allow=["*"])
+    await app.add(person, f"token-of-{person.email}")
+    return person
 
 
 async def ask(node: Node, person: Person, number: int = 2000, **options: Any) -> Answer:
@@ -152,21 +150,20 @@ async def is_gone(node: Node, person: Person, handle: str) -> bool:
     return all(gone)
 
 
-async def rows(app: ShopApp) -> list[Any]:
+async def rows(app: ShopApp, person: Person) -> list[Any]:
     async with app.product.database.admin_connection() as admin:
-        return await admin.fetch("SELECT * FROM results.results")
+        return await admin.fetch("SELECT * FROM results.results WHERE tenant_id = $1", person.tenant.id)
 
 
 # --- What is shown ----------------------------------------------------------------------------------------------------
 
 
-async def test_a_small_result_is_as_it_was(app: ShopApp, ada: Person) -> None:
-    answer = await ask(app.node, ada, 20)
+async def test_a_small_result_is_as_it_was(app: ShopApp, newcomer: Person) -> None:
+    answer = await ask(app.node, newcomer, 20)
     assert answer.value == {"items": items(20), "nextCursor": "c2"}
-    assert await rows(app) == []
+    assert await rows(app, newcomer) == []
 
 
-@on_shared_product
 async def test_a_large_result_is_whole_items_within_the_budget(app: ShopApp, ada: Person) -> None:
     answer = await ask(app.node, ada)
     assert tokens(answer.text) <= 8000
@@ -183,7 +180,6 @@ async def test_a_large_result_is_whole_items_within_the_budget(app: ShopApp, ada
 BUDGETS = [200, 800, 3000, 50_000]
 
 
-@on_shared_product
 async def test_a_call_says_how_much_it_takes(app: ShopApp, ada: Person) -> None:
     for budget in BUDGETS:
         answer = await ask(app.node, ada, max_tokens=budget)
@@ -194,7 +190,6 @@ async def test_a_call_says_how_much_it_takes(app: ShopApp, ada: Person) -> None:
 NO_BUDGETS: list[Any] = [0, 199, 50_001, "800", 1.5, True]
 
 
-@on_shared_product
 async def test_a_budget_that_is_none_is_refused_before_anything_runs(app: ShopApp, ada: Person) -> None:
     for wrong in NO_BUDGETS:
         answer = await ask(app.node, ada, max_tokens=wrong)
@@ -203,7 +198,6 @@ async def test_a_budget_that_is_none_is_refused_before_anything_runs(app: ShopAp
         assert app.shop.asked == []
 
 
-@on_shared_product
 async def test_a_token_has_a_budget_of_its_own(app: ShopApp, ada: Person) -> None:
     frugal = await app.product.with_token(ada, result_tokens=1000)
     answer = await ask(app.node, frugal)
@@ -213,7 +207,6 @@ async def test_a_token_has_a_budget_of_its_own(app: ShopApp, ada: Person) -> Non
     assert 1500 < tokens((await ask(app.node, frugal, max_tokens=2000)).text) <= 2000
 
 
-@on_shared_product
 async def test_a_modern_client_is_known_by_its_name(app: ShopApp, ada: Person) -> None:
     arguments = {"module": "shop", "tool_name": "report", "params": {"number": 2000}}
     shown: list[int] = []
@@ -227,7 +220,6 @@ async def test_a_modern_client_is_known_by_its_name(app: ShopApp, ada: Person) -
 # --- Reading the rest -------------------------------------------------------------------------------------------------
 
 
-@on_shared_product
 async def test_the_rest_is_read_without_asking_the_vendor_again(app: ShopApp, ada: Person) -> None:
     first = await ask(app.node, ada)
     handle, found, at = first.value["partial"]["handle"], list(first.value["items"]), len(first.value["items"])
@@ -241,7 +233,6 @@ async def test_the_rest_is_read_without_asking_the_vendor_again(app: ShopApp, ad
     assert len(app.shop.asked) == 1
 
 
-@on_shared_product
 async def test_columns_are_rows(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     answer = await read(app.node, ada, handle, path="items", start=10, count=2, columns=["key", "labels[1]", "body"])
@@ -250,7 +241,6 @@ async def test_columns_are_rows(app: ShopApp, ada: Person) -> None:
     assert answer.value["next"] == 12
 
 
-@on_shared_product
 async def test_a_text_is_found(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     answer = await find(app.node, ada, handle, "falkenberg")
@@ -268,7 +258,6 @@ WRONG_PLACES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@on_shared_product
 async def test_what_is_not_there_is_told(app: ShopApp, ada: Person) -> None:
     for params, error in WRONG_PLACES:
         answer = await read(app.node, ada, await handle_of(app.node, ada), **params)
@@ -276,7 +265,6 @@ async def test_what_is_not_there_is_told(app: ShopApp, ada: Person) -> None:
         assert answer.text.startswith(error)
 
 
-@on_shared_product
 async def test_the_module_is_read_by_its_name_and_never_listed(app: ShopApp, ada: Person) -> None:
     nobody = await app.product.person(ada.tenant, f"nobody-{uuid4()}@acme.test")
     answer = await app.node.tool(nobody.token, "get_module_schema", {"module": "results"})
@@ -291,7 +279,6 @@ async def test_the_module_is_read_by_its_name_and_never_listed(app: ShopApp, ada
         assert "results" not in (await app.node.post(person.token, "tools/list")).result["tools"][0]["description"]
 
 
-@on_shared_product
 async def test_any_replica_serves_it(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     async with app.product.gateway(allowed_private_hosts=(app.shop.host,)) as other:
@@ -310,7 +297,6 @@ def step(id: str, number: int = 2000, **options: Any) -> dict[str, Any]:
     return {"id": id, "module": "shop", "tool_name": "report", "params": {"number": number}, "output": True, **options}
 
 
-@on_shared_product
 async def test_the_results_of_a_batch_share_the_budget(app: ShopApp, ada: Person) -> None:
     answer = await batch(app.node, ada, step("small", 3), step("a"), step("b"), step("own", max_tokens=500))
     assert not answer.failed
@@ -324,7 +310,6 @@ async def test_the_results_of_a_batch_share_the_budget(app: ShopApp, ada: Person
         assert (await find(app.node, ada, result["partial"]["handle"], "Falkenberg")).value["total"] == 1
 
 
-@on_shared_product
 async def test_parts_of_kept_results_share_the_budget_too(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     part = {"module": "results", "tool_name": "read_result", "output": True}
@@ -337,7 +322,6 @@ async def test_parts_of_kept_results_share_the_budget_too(app: ShopApp, ada: Per
         assert "partial" not in one["result"]
 
 
-@on_shared_product
 async def test_a_batch_reads_five_kept_results(app: ShopApp, ada: Person) -> None:
     handles = [await handle_of(app.node, ada) for _ in range(6)]
     text = {"id": "w", "module": "shop", "tool_name": "write", "output": True}
@@ -348,7 +332,6 @@ async def test_a_batch_reads_five_kept_results(app: ShopApp, ada: Person) -> Non
         assert ("at most 5 kept results in one batch" if failed else "ABC-0 ABC-0") in answer.text
 
 
-@on_shared_product
 async def test_a_step_takes_from_a_kept_result_what_no_model_was_shown(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     text = {"id": "w", "module": "shop", "tool_name": "write", "output": True}
@@ -361,7 +344,6 @@ async def test_a_step_takes_from_a_kept_result_what_no_model_was_shown(app: Shop
     assert "has no" in answer.text
 
 
-@on_shared_product
 async def test_a_batch_with_a_handle_of_somebody_else_does_not_run(app: ShopApp, ada: Person) -> None:
     other = await app.product.person(ada.tenant, f"bob-{uuid4()}@acme.test", allow=["*"])
     await app.add(other, "token-of-bob-0123456789")
@@ -378,7 +360,6 @@ async def test_a_batch_with_a_handle_of_somebody_else_does_not_run(app: ShopApp,
 # --- Who may ----------------------------------------------------------------------------------------------------------
 
 
-@on_shared_product
 async def test_nobody_else_reads_it(app: ShopApp, ada: Person) -> None:
     """Another person of the tenant with the same rights, an administrator of another tenant, somebody without roles."""
     handle = await handle_of(app.node, ada)
@@ -392,7 +373,6 @@ async def test_nobody_else_reads_it(app: ShopApp, ada: Person) -> None:
     assert (await find(app.node, same, handle, "Falkenberg")).value["total"] == 1
 
 
-@on_shared_product
 async def test_a_handle_that_was_changed_or_made_up_opens_nothing(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     changed = handle[:30] + ("A" if handle[30] != "A" else "B") + handle[31:]
@@ -400,65 +380,66 @@ async def test_a_handle_that_was_changed_or_made_up_opens_nothing(app: ShopApp, 
         assert await is_gone(app.node, ada, wrong)
 
 
-async def test_without_the_tool_s_permission_it_is_gone(app: ShopApp, ada: Person) -> None:
-    handle = await handle_of(app.node, ada)
-    await revoke(app.product.console, ACTOR, ada.tenant.id, ada.email, "*")
-    await within(1.0, lambda: is_gone(app.node, ada, handle))
+async def test_without_the_tool_s_permission_it_is_gone(app: ShopApp, newcomer: Person) -> None:
+    handle = await handle_of(app.node, newcomer)
+    await revoke(app.product.console, ACTOR, newcomer.tenant.id, newcomer.email, "*")
+    await within(1.0, lambda: is_gone(app.node, newcomer, handle))
 
 
-async def test_without_the_service_it_is_gone(app: ShopApp, ada: Person) -> None:
-    handle = await handle_of(app.node, ada)
-    await set_service(app.product.console, ACTOR, ada.tenant.id, "shop", enabled=False)
-    await within(1.0, lambda: is_gone(app.node, ada, handle))
+async def test_without_the_service_it_is_gone(app: ShopApp, newcomer: Person) -> None:
+    handle = await handle_of(app.node, newcomer)
+    await set_service(app.product.console, ACTOR, newcomer.tenant.id, "shop", enabled=False)
+    await within(1.0, lambda: is_gone(app.node, newcomer, handle))
 
 
-async def test_it_dies_with_the_account_for_good(app: ShopApp, ada: Person) -> None:
-    handle = await handle_of(app.node, ada)
-    owner = await app.credentials.resolve_owner(ada.tenant.id, email=ada.email)
-    await app.credentials.remove(ACTOR, ada.tenant.id, "shop", owner)
-    assert await rows(app) == []
-    assert await is_gone(app.node, ada, handle)
-    await app.add(ada, "another-token-0123456789")
-    assert await is_gone(app.node, ada, handle)
-    assert not (await ask(app.node, ada)).failed
+async def test_it_dies_with_the_account_for_good(app: ShopApp, newcomer: Person) -> None:
+    handle = await handle_of(app.node, newcomer)
+    owner = await app.credentials.resolve_owner(newcomer.tenant.id, email=newcomer.email)
+    await app.credentials.remove(ACTOR, newcomer.tenant.id, "shop", owner)
+    assert await rows(app, newcomer) == []
+    assert await is_gone(app.node, newcomer, handle)
+    await app.add(newcomer, "another-token-0123456789")
+    assert await is_gone(app.node, newcomer, handle)
+    assert not (await ask(app.node, newcomer)).failed
 
 
-async def test_it_dies_with_the_person(app: ShopApp, ada: Person) -> None:
-    await handle_of(app.node, ada)
-    await remove_user(app.product.console, ACTOR, ada.tenant.id, ada.id)
-    assert await rows(app) == []
+async def test_it_dies_with_the_person(app: ShopApp, newcomer: Person) -> None:
+    await handle_of(app.node, newcomer)
+    await remove_user(app.product.console, ACTOR, newcomer.tenant.id, newcomer.id)
+    assert await rows(app, newcomer) == []
 
 
-async def test_it_expires(app: ShopApp, ada: Person) -> None:
-    handle = await handle_of(app.node, ada)
+async def test_it_expires(app: ShopApp, newcomer: Person) -> None:
+    handle = await handle_of(app.node, newcomer)
     async with app.product.database.admin_connection() as admin:
         await admin.execute(
             """UPDATE results.results SET created_at = created_at - interval '2 h',
-            expires_at = expires_at - interval '1 h'"""
+            expires_at = expires_at - interval '1 h' WHERE tenant_id = $1""",
+            newcomer.tenant.id,
         )
-    assert await is_gone(app.node, ada, handle)
+    assert await is_gone(app.node, newcomer, handle)
 
 
-async def test_a_row_alone_is_unreadable(app: ShopApp, ada: Person) -> None:
+async def test_a_row_alone_is_unreadable(app: ShopApp, newcomer: Person) -> None:
     """Of a copy of the database nothing can be read, not even with the deployment's key."""
-    handle = parse_handle(await handle_of(app.node, ada))
+    handle = parse_handle(await handle_of(app.node, newcomer))
     assert handle is not None
-    (row,) = await rows(app)
+    (row,) = await rows(app, newcomer)
     everything = b"\n".join(str(value).encode() if not isinstance(value, bytes) else value for value in row.values())
     for secret in (b"Falkenberg", b"ABC-1998", handle.key, handle.key.hex().encode()):
         assert secret not in everything
     sealer = RecordSealer(app.product.deployment.digest_key)
     with pytest.raises(UnreadableRecord):
-        sealer.open(ada.tenant.id, KIND, row["id"], row["sealed"])
-    opened = sealer.open(ada.tenant.id, KIND, row["id"], row["sealed"], handle.key)
+        sealer.open(newcomer.tenant.id, KIND, row["id"], row["sealed"])
+    opened = sealer.open(newcomer.tenant.id, KIND, row["id"], row["sealed"], handle.key)
     assert FACT.encode() in opened
 
 
-async def test_the_audit_log_has_no_handle(app: ShopApp, ada: Person) -> None:
+async def test_the_audit_log_has_no_handle(app: ShopApp, newcomer: Person) -> None:
     async with app.product.database.admin_connection() as admin:
-        await admin.execute("UPDATE core.tenants SET record_arguments = true")
-    handle = await handle_of(app.node, ada)
-    await read(app.node, ada, handle, path="items", start=3)
-    events = await app.product.events(ada.tenant)
+        await admin.execute("UPDATE core.tenants SET record_arguments = true WHERE tenant_id = $1", newcomer.tenant.id)
+    handle = await handle_of(app.node, newcomer)
+    await read(app.node, newcomer, handle, path="items", start=3)
+    events = await app.product.events(newcomer.tenant)
     assert any(b'"start":3' in (event.arguments or b"") for event in events)
     assert not any(handle.encode() in orjson.dumps(str(event)) for event in events)

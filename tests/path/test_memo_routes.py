@@ -13,11 +13,14 @@ from gateway.service_settings import apply_changes
 from gateway.tool_routes import ToolRoute, ToolRouteApplication
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.memo import MODULE
-from tests.path.conftest import People, on_shared_product
+from search.embedding import builtin
+from tests.path.conftest import People, on_shared_product, with_own_people
 from tests.path.test_memo import DEPLOY
 from tests.support.product import ACTOR, Node, Product
+from tests.support.search_engine import encode_alike
 
 
+@with_own_people
 async def test_the_same_operations_over_http(node: Node, people: People) -> None:
     async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
         bearer = {"Authorization": f"Bearer {people.admin.token}"}
@@ -80,6 +83,12 @@ async def test_a_route_asks_who_calls_as_mcp_does(node: Node, people: People) ->
         assert (await http.post("/rag/memo/save", json=DEPLOY, headers=elsewhere)).status_code == 403
 
 
+@pytest.fixture
+def much_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts cost nothing to embed."""
+    monkeypatch.setattr(builtin, "_load_encoder", lambda: encode_alike)
+
+
 async def keep_chunks(product: Product, people: People, size: int) -> None:
     wanted = {"keep_chunks": True, "max_chunk_chars": size}
     await set_settings(
@@ -87,6 +96,7 @@ async def keep_chunks(product: Product, people: People, size: int) -> None:
     )
 
 
+@pytest.mark.usefixtures("much_text")
 async def test_a_program_gets_the_whole_result(product: Product, node: Node, people: People) -> None:
     """A model gets a part of it, and a handle for the rest."""
     await keep_chunks(product, people, 2_000)
@@ -103,6 +113,7 @@ async def test_a_program_gets_the_whole_result(product: Product, node: Node, peo
     assert "partial" in shown.value
 
 
+@pytest.mark.usefixtures("much_text")
 async def test_a_result_over_the_limit_in_bytes_is_an_error(product: Product, node: Node, people: People) -> None:
     await keep_chunks(product, people, 100)
     memo = {"session_id": "会" * 200, "text": "覚えておくことがたくさんある。" * 7_400}
@@ -123,6 +134,7 @@ async def ask_lab(node: Node, token: str, tool: str) -> httpx2.Response:
         return await http.get("/lab", headers={"Authorization": f"Bearer {token}"})
 
 
+@with_own_people
 async def test_failures_have_a_status_and_a_code(product: Product, people: People) -> None:
     async with product.gateway(call_timeout=0.3) as node:
         late = await ask_lab(node, people.admin.token, "wait")
@@ -186,6 +198,7 @@ def validate(description: dict[str, Any], content: Any, answer: httpx2.Response)
     jsonschema.Draft202012Validator(schema | {"components": description["components"]}).validate(answer.json())
 
 
+@with_own_people
 async def test_the_routes_are_described_as_the_tools_are(node: Node, people: People) -> None:
     async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
         bearer = {"Authorization": f"Bearer {people.admin.token}"}
@@ -212,6 +225,7 @@ async def test_the_routes_are_described_as_the_tools_are(node: Node, people: Peo
         validate(described, paths["/healthcheck"]["get"], await http.get("/healthcheck"))
 
 
+@with_own_people
 async def test_a_description_has_what_its_reader_may_use(product: Product, node: Node, people: People) -> None:
     looks = await product.person(people.acme, "looks@mail.test", allow=["memo.query_memo", "memo.get_memo"])
     async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]

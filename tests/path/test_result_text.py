@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
 from broker.vault.key_wrapping import load_or_create
 from core.db import Database
 from server.role_database import BROKER_ROLE, open_role_database
 from tests.broker.authorization_server.grants import add_grant
-from tests.path.conftest import People, on_shared_product
+from tests.path.conftest import People, SharedProduct, on_shared_product
 from tests.path.test_access_tokens import RESOURCE, Gate, Issuer, gate_of, issuing
 from tests.support.eventually import within
 from tests.support.mcp_client import LEGACY, MODERN, NEWEST, Answer
@@ -166,26 +167,27 @@ async def test_one_token_s_setting_is_nobody_else_s(product: Product, node: Node
 # --- OAuth clients ----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-async def broker_database(product: Product) -> AsyncIterator[Database]:
-    async with open_role_database(product.deployment, BROKER_ROLE, max_connections=3) as database:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def broker_database(shared_product: SharedProduct) -> AsyncIterator[Database]:
+    deployment = shared_product.product.deployment
+    async with open_role_database(deployment, BROKER_ROLE, max_connections=3) as database:
         yield database
 
 
-@pytest.fixture
-async def issuer(product: Product, broker_database: Database) -> AsyncIterator[Issuer]:
-    async with issuing(product, broker_database) as issuer:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def issuer(shared_product: SharedProduct, broker_database: Database) -> AsyncIterator[Issuer]:
+    async with issuing(shared_product.product, broker_database) as issuer:
         yield issuer
 
 
 @pytest.fixture
-async def clients(product: Product, broker_database: Database) -> RegisteredClients:
+def clients(product: Product, broker_database: Database) -> RegisteredClients:
     return RegisteredClients(broker_database, load_or_create(product.deployment.peppers), clock=product.clock)
 
 
-@pytest.fixture
-async def gates(product: Product) -> AsyncIterator[tuple[Gate, Gate]]:
-    async with gate_of(product) as first, gate_of(product) as second:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def gates(shared_product: SharedProduct, issuer: Issuer) -> AsyncIterator[tuple[Gate, Gate]]:
+    async with gate_of(shared_product.product) as first, gate_of(shared_product.product) as second:
         yield first, second
 
 
@@ -197,6 +199,7 @@ async def signed_in_by(issuer: Issuer, person: Person, client_id: str) -> Person
     return Person(person.tenant, person.id, person.email, str(grant.id), await issuer.token(grant))
 
 
+@on_shared_product
 @pytest.mark.parametrize(
     ("client_id", "short"),
     [
@@ -218,6 +221,7 @@ async def test_a_client_is_known_by_its_metadata_document(
         assert (await ask(gates[0].node, admin, "call", LEGACY[0])).text != SHORT
 
 
+@on_shared_product
 async def test_a_registered_client_s_setting_holds_within_a_second(
     issuer: Issuer, clients: RegisteredClients, gates: tuple[Gate, Gate], people: People
 ) -> None:
@@ -241,6 +245,7 @@ async def test_a_registered_client_s_setting_holds_within_a_second(
     assert await named(gates[0].node, admin, "claude-code"), "without a setting the client's name counts"
 
 
+@on_shared_product
 async def test_a_registered_client_s_budget_holds_within_a_second(
     issuer: Issuer, clients: RegisteredClients, gates: tuple[Gate, Gate], people: People
 ) -> None:
@@ -261,6 +266,7 @@ async def test_a_registered_client_s_budget_holds_within_a_second(
     await within(1.0, holds)
 
 
+@on_shared_product
 async def test_another_tenant_s_client_changes_nothing(
     issuer: Issuer, clients: RegisteredClients, gates: tuple[Gate, Gate], people: People
 ) -> None:

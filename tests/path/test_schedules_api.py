@@ -17,7 +17,7 @@ from core.directory.users import change_user, remove_user
 from core.scopes import ADMIN_SCOPES, ALL_SCOPES
 from gateway.tasks.own_schedules import NOT_SCHEDULED, OTHER_REQUEST
 from gateway.tool_runner import NO_SUCH_TOOL
-from tests.path.conftest import is_shared, on_shared_product
+from tests.path.conftest import on_shared_product, with_own_people
 from tests.path.task_app import TaskApp
 from tests.path.test_schedules import STEPS, agree
 from tests.support.eventually import within
@@ -57,20 +57,14 @@ class Desk:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared_desk(shared_task_app: TaskApp) -> AsyncIterator[Desk]:
+async def shared_identity(shared_task_app: TaskApp) -> AsyncIterator[Identity]:
     async with identity_on(shared_task_app.product, providers=False) as identity:
-        yield Desk(shared_task_app, identity)
+        yield identity
 
 
 @pytest.fixture
-async def own_desk(own_task_app: TaskApp) -> AsyncIterator[Desk]:
-    async with identity_on(own_task_app.product, providers=False) as identity:
-        yield Desk(own_task_app, identity)
-
-
-@pytest.fixture
-def desk(request: pytest.FixtureRequest, task_app: TaskApp) -> Desk:
-    return request.getfixturevalue("shared_desk" if is_shared(request) else "own_desk")
+def desk(shared_identity: Identity, task_app: TaskApp) -> Desk:
+    return Desk(task_app, shared_identity)
 
 
 @on_shared_product
@@ -335,6 +329,7 @@ async def test_every_input_has_a_limit(desk: Desk) -> None:
         assert (await desk.ask(desk.app.ada, "GET")).json()["items"] == []
 
 
+@with_own_people
 async def test_what_becomes_of_them_with_their_person(desk: Desk) -> None:
     console, tenant = desk.app.product.console, desk.app.ada.tenant.id
     boss = await desk.admin()

@@ -11,7 +11,7 @@ from gateway.tasks import job_starter
 from gateway.tasks.task_form import NO_SUCH_TASK
 from jobs import job_run
 from jobs.queue import JobQueue
-from tests.path.conftest import on_shared_product
+from tests.path.conftest import on_shared_product, with_own_people
 from tests.path.task_app import CAPABILITIES, DECLARED, EXTENSION, TaskApp, call_of
 from tests.path.test_core_tasks import MADE_UP
 from tests.path.test_taking_effect import suspend_user
@@ -315,6 +315,7 @@ async def test_a_task_whose_client_has_no_forms_says_what_to_ask(app: TaskApp) -
     assert task["result"]["structuredContent"]["made"] == core.result["structuredContent"]["made"] == "not_asked"
 
 
+@with_own_people
 async def test_a_person_who_was_suspended_meanwhile(app: TaskApp) -> None:
     task_id = (await app.start_modern("make", what="chair")).result["taskId"]
     await suspend_user(app.product, app.ada)

@@ -112,16 +112,18 @@ async def test_wrong_filters_are_refused(app: TaskApp) -> None:
         assert answer.message["error"]["code"] == -32601
 
 
+@on_shared_product
 async def test_a_subscription_ends_with_its_credential_and_its_process(app: TaskApp) -> None:
     task_id = (await app.start_modern("build")).result["taskId"]
     other = await app.product.with_token(app.ada)
-    revoked, kept = listen(app, task_id, person=other), listen(app, task_id)
-    await within(5, lambda: _is(app.other.gateway.endpoint.open_streams == 2))
-    await revoke_token(app.product, other)
-    assert (await asyncio.wait_for(revoked, 10)).message["result"]["resultType"] == "complete"
-    assert not kept.done()
-    app.other.gateway.endpoint.end_streams()
-    assert (await asyncio.wait_for(kept, 10)).message["result"]["resultType"] == "complete"
+    async with app.product.gateway() as node:
+        revoked, kept = listen(app, task_id, person=other, node=node), listen(app, task_id, node=node)
+        await within(5, lambda: _is(node.gateway.endpoint.open_streams == 2))
+        await revoke_token(app.product, other)
+        assert (await asyncio.wait_for(revoked, 10)).message["result"]["resultType"] == "complete"
+        assert not kept.done()
+        node.gateway.endpoint.end_streams()
+        assert (await asyncio.wait_for(kept, 10)).message["result"]["resultType"] == "complete"
 
 
 async def _is(value: bool) -> bool:
@@ -144,6 +146,7 @@ class Stalled(Stream):
         await super().send(message)
 
 
+@on_shared_product
 async def test_who_does_not_read_is_left(app: TaskApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.streams.stream_hub.STALL_SECONDS", 0.2)
     task_id = (await app.start_modern("build")).result["taskId"]

@@ -4,7 +4,6 @@ extensions."""
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
@@ -15,17 +14,16 @@ from mcp.client.extension import ClaimContext, ClientExtension, NotificationBind
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import BaseModel, ConfigDict
 
-from tests.path.task_app import EXTENSION, TaskApp, open_task_app
+from tests.path.conftest import on_shared_product
+from tests.path.task_app import EXTENSION, TaskApp
 from tests.support.http_server import served
-from tests.support.postgres import ScratchDatabase
 
 BUILD = {"module": "workshop", "tool_name": "build", "params": {}}
 
 
 @pytest.fixture
-async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[TaskApp]:
-    async with open_task_app(database, tmp_path) as app:
-        yield app
+def app(task_app: TaskApp) -> TaskApp:
+    return task_app
 
 
 @contextlib.asynccontextmanager
@@ -39,6 +37,7 @@ async def client_of(app: TaskApp, **options: Any) -> AsyncIterator[Client]:
         yield client
 
 
+@on_shared_product
 async def test_core_tasks(app: TaskApp) -> None:
     """What is pushed meanwhile does not disturb the client, which leaves it out."""
     async with client_of(app, mode="legacy") as client, app.worker():
@@ -103,6 +102,7 @@ class Tasks(ClientExtension):
             await asyncio.sleep(0.1)
 
 
+@on_shared_product
 async def test_the_extension(app: TaskApp) -> None:
     extension = Tasks()
     async with client_of(app, mode="2026-07-28", extensions=[extension]) as client, app.worker():

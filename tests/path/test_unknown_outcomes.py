@@ -61,11 +61,18 @@ class Counter:
 
 @pytest.fixture
 async def counter(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Counter]:
+    async with open_counter(database, tmp_path / "home") as counter:
+        yield counter
+
+
+@contextlib.asynccontextmanager
+async def open_counter(database: ScratchDatabase, home: Path) -> AsyncIterator[Counter]:
+    """A product with the ledger, and one person in each of two tenants."""
     gate = Gate()
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(RawVendor())
         catalogue = build_catalogue([*load_installed_modules().modules, ledger_module(vendor.url, gate)])
-        product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
+        product = await stack.enter_async_context(product_on(database, home, catalogue=catalogue))
         opening = product.gateway(allowed_private_hosts=(f"127.0.0.1:{vendor.port}",), call_timeout=TIMEOUT)
         node = await stack.enter_async_context(opening)
         broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))

@@ -19,16 +19,28 @@ from core.database_url import DatabaseAddress
 from core.db import Database, connect
 from core.directory import deletion, roles, users
 from core.directory.audit_trail import Actor
+from modules.items import MODULE as ITEMS
+from modules.knowledge_graph import MODULE as GRAPH
 from search.engine import SearchEngine
 from search.records import CollectionCaller, CollectionKind, DocumentDraft
 from server.data_folder import attach_database
+from server.deletion_maintenance import PurgeResult, purge_deleted, run_deletion_maintenance
 from server.deployment import Deployment
 from server.role_database import CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
-from server.search_maintenance import PurgeResult, purge_deleted, run_search_maintenance
 from tests.support import directory
 from tests.support.eventually import within
+from tests.support.modules import Person
 from tests.support.running_product import MCPIST, data_folder, environment, free_port
 from tests.support.search_engine import ToyEmbedders
+from tests.support.stored_texts import (
+    replace_item,
+    store_entity,
+    store_everywhere,
+    store_item,
+    store_job,
+    store_rows,
+    store_workspace,
+)
 
 ACTOR = Actor("tester")
 LETTERS = "bcdfghjkmnpqrtvwxz"
@@ -173,7 +185,7 @@ async def test_nothing_deleted_can_be_read_from_the_files(opened: Opened) -> Non
 
     result = await opened.purge()
     assert result.postponed == ()
-    assert "collections" in result.rewritten
+    assert "search.collections" in result.rewritten
     gone = {name: find_files(opened.home, canaries[name]) for name in names if name != "kept"}
     assert not any(gone.values()), gone
     assert find_bytes(opened.home, vectors) == []
@@ -186,6 +198,62 @@ async def test_nothing_deleted_can_be_read_from_the_files(opened: Opened) -> Non
                 OR a.attname IN ('module', 'owner', 'model', 'next_model')))"""
     )
     assert [tuple(row) for row in statistics] == []
+    await connection.close()
+
+
+async def test_nothing_deleted_of_modules_can_be_read_from_the_files(opened: Opened) -> None:
+    tenant, ada, bob = await make_people(opened, "stark")
+    away, of_away, _ = await make_people(opened, "oscorp")
+    items, graph = (Person(opened.gateway, module, tenant, ada) for module in (ITEMS, GRAPH))
+    connection = await connect(opened.admin)
+    names = ("kept", "changed", "item", "workspace", "entity", "rows", "job", "user", "role", "tenant")
+    canaries = {name: make_canary() for name in names}
+    for user, name in ((ada, "kept"), (bob, "user")):
+        await store_everywhere(opened.gateway, tenant, user, canaries[name])
+    await store_everywhere(opened.gateway, away, of_away, canaries["tenant"])
+    changed = await store_item(items, canaries["changed"])
+    await items.call("create_workspace", name=canaries["changed"])
+    await graph.call("create_entities", entities=[{"name": "x", "entityType": canaries["changed"], "observations": []}])
+    await store_rows(opened.gateway, tenant, ada, canaries["changed"], "x")
+    await store_item(items, canaries["item"])
+    board = await store_workspace(items, canaries["workspace"])
+    await store_workspace(items, canaries["role"], "role", "readers")
+    await store_entity(graph, canaries["entity"])
+    await store_rows(opened.gateway, tenant, ada, canaries["rows"])
+    await store_job(connection, tenant, ada, canaries["job"])
+    await connection.execute("ANALYZE")
+    await connection.execute("CHECKPOINT")
+    for name in names:
+        assert find_files(opened.home, canaries[name]), f"{name}: the search of the files is blind"
+    assert (await opened.purge()).postponed == ()
+    assert await opened.purge() == PurgeResult((), ())
+    for name in names:
+        assert find_files(opened.home, canaries[name]), name
+
+    await replace_item(items, changed)
+    await items.call("rename_workspace", workspace=canaries["changed"], name="plans")
+    await items.call("delete_item", type="note", id=2)
+    await graph.call("create_entities", entities=[{"name": "x", "entityType": "y", "observations": []}])
+    await store_rows(opened.gateway, tenant, ada, "else", "x")
+    await items.call("delete_workspace", workspace=board)
+    await graph.call("delete_entities", entityNames=[canaries["entity"], f"other {canaries['entity']}"])
+    await connection.execute("DELETE FROM modules.activity_entries WHERE key = $1", canaries["rows"])
+    await connection.execute("DELETE FROM modules.documents WHERE key = $1", canaries["rows"])
+    await connection.execute("DELETE FROM core.resource_subscriptions WHERE uri !~ $1", canaries["kept"])
+    for table in ("jobs.jobs", "jobs.schedules", "auth.mandates"):
+        await connection.execute(f"DELETE FROM {table}")
+    await users.remove_user(opened.console, ACTOR, tenant, bob)
+    role = await roles.find_role(opened.console, tenant, "readers")
+    await roles.remove_role(opened.console, ACTOR, tenant, role.id)
+    await deletion.remove_tenant(opened.console, ACTOR, away, "oscorp")
+    await connection.execute("VACUUM")
+    assert find_files(opened.home, canaries["item"]), "VACUUM alone would do"
+
+    assert (await opened.purge()).postponed == ()
+    gone = {name: find_files(opened.home, canaries[name]) for name in names if name != "kept"}
+    assert not any(gone.values()), gone
+    found = await items.call("search_items", query=canaries["kept"], workspace=canaries["kept"])
+    assert found["items"][0]["tags"] == [canaries["kept"]]
     await connection.close()
 
 
@@ -225,9 +293,25 @@ async def test_a_table_in_use_is_rewritten_later(opened: Opened) -> None:
     connection = await connect(opened.admin)
     async with connection.transaction():
         await connection.execute("LOCK TABLE search.collections IN ACCESS SHARE MODE")
-        assert (await opened.purge()).postponed == ("collections",)
+        assert (await opened.purge()).postponed == ("search.collections",)
     await connection.close()
-    assert await opened.purge() == PurgeResult(("collections",), ())
+    assert await opened.purge() == PurgeResult(("search.collections",), ())
+
+
+async def test_nobody_waits_for_the_mark_of_somebody_else(opened: Opened) -> None:
+    await opened.purge()
+    tenant, *people = await make_people(opened, "tyrell")
+    for user in people:
+        await store_entity(Person(opened.gateway, GRAPH, tenant, user), "x")
+    forget = "DELETE FROM modules.kg_observations WHERE tenant_id = $1 AND user_id = $2"
+    async with opened.gateway.personal(tenant, people[0]) as first, asyncio.timeout(10):
+        assert await first.execute(forget) == 2
+        async with opened.gateway.personal(tenant, people[1]) as second:
+            assert await second.execute(forget) == 2
+    address = opened.deployment.get_role_address(CONSOLE_ROLE)  # `mcpist console`, which owns no table
+    result = await purge_deleted(address, is_embedded=False)
+    assert result == PurgeResult(("modules.kg_observations",), ())
+    assert await opened.purge() == PurgeResult((), ())
 
 
 async def test_maintenance_rewrites_what_was_deleted_a_day_ago(opened: Opened) -> None:
@@ -239,10 +323,12 @@ async def test_maintenance_rewrites_what_was_deleted_a_day_ago(opened: Opened) -
     async def is_gone() -> bool:
         return not find_files(opened.home, canary)
 
-    async with run_search_maintenance(opened.admin, lambda: datetime.now(UTC), is_embedded=True):
+    async with run_deletion_maintenance(opened.admin, lambda: datetime.now(UTC), is_embedded=True):
         await asyncio.sleep(0)
     assert not await is_gone()
-    async with run_search_maintenance(opened.admin, lambda: datetime.now(UTC) + timedelta(hours=21), is_embedded=True):
+    async with run_deletion_maintenance(
+        opened.admin, lambda: datetime.now(UTC) + timedelta(hours=21), is_embedded=True
+    ):
         await within(10, is_gone)
 
 
@@ -268,6 +354,6 @@ async def test_the_command_works_beside_a_running_product_and_alone(home: Path) 
         mine = CollectionCaller(tenant, ada, "rag")
         canary = make_canary()
         await opened.engine.remove_collection(mine, await store(opened, mine, canary, CollectionKind.USER))
-        assert "collections" in (await purge())["rewritten"]
+        assert "search.collections" in (await purge())["rewritten"]
         assert find_files(home, canary) == []
     assert await purge() == {"rewritten": []}

@@ -4,20 +4,35 @@ Row-level security has to hold where a statement forgets its filter. A :class:`M
 given, notes every statement, and can replace statements on their way::
 
     mutator = Mutator()
-    expected = await scenario(mutator.wrap)              # run once as it is: notes the statements
-    for statement, mutant in mutator.mutants():
-        assert await scenario(Mutator({statement: mutant}).wrap) == expected
+    expected = await scenario(mutator)              # run once as it is: notes the statements
+    assert await find_leaks(mutator.mutants(), scenario, expected, alone=alone) == []
 
 A *filter* compares a tenant's or user's column with ``$1`` or ``$2``; a mutant says ``$1::uuid IS NOT NULL`` instead,
 so that the parameter is still used. `unfiltered` takes all filters of a statement away at once.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import asyncpg
+import pytest
+
+from core.errors import MCPistError
+from modules.kit import ToolError
+
 FILTER = re.compile(r"(?:\b\w+\.)?\b(?:tenant_id|user_id)\s*=\s*(\$[12])(?!\d)")
+
+
+REFUSALS = (AssertionError, MCPistError, ToolError, ValueError, asyncpg.PostgresError, pytest.fail.Exception)
+"""How a scenario fails when it is told something that it does not expect."""
+
+together_and_alone = pytest.mark.parametrize(
+    "alone", [False, pytest.param(True, marks=pytest.mark.long)], ids=["together", "alone"]
+)
+"""The argument of :func:`find_leaks`: the mutants of all statements share a few stories, and each has one in
+`make test-long`."""
 
 
 def _harmless(match: re.Match[str]) -> str:
@@ -54,6 +69,10 @@ class Mutator:
             if len(single) > 1:
                 yield sql, unfiltered(sql)
 
+    def list_unfiltered(self) -> dict[str, str]:
+        """Every statement seen that has a filter, with what it is without any."""
+        return {sql: unfiltered(sql) for sql in self.seen if unfiltered(sql) != sql}
+
     def passed(self, sql: str) -> Any:
         """What to send for `sql`."""
         self.seen[sql] = None
@@ -78,3 +97,46 @@ class MutatedStore:
 
     async def execute(self, sql: str, *args: Any) -> int:
         return await self.work.execute(self.mutator.passed(sql), *args)
+
+
+def divide_into_rounds(mutants: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Divide mutants, each beside its statement, into as few rounds as possible: each has one mutant of a statement."""
+    rounds: list[dict[str, str]] = []
+    for statement, mutant in mutants:
+        free = next((one for one in rounds if statement not in one), None)
+        if free is None:
+            rounds.append(free := {})
+        free[statement] = mutant
+    return rounds
+
+
+async def find_leaks(
+    mutants: Iterable[tuple[str, str]],
+    tell: Callable[[Mutator], Awaitable[Any]],
+    expected: Any,
+    *,
+    alone: bool,
+) -> list[str]:
+    """Find the mutants by which something else is told than expected.
+
+    Where nothing leaks, no mutant changes anything, and so not all of them at once either: a story is told for each
+    round of :func:`divide_into_rounds`. Where a round tells something else, each of its mutants is told by itself; if
+    none does it alone, all of them are found. `alone` tells every mutant by itself from the beginning, lest two leaks
+    make up for each other.
+    """
+    rounds = [{statement: mutant} for statement, mutant in mutants] if alone else divide_into_rounds(mutants)
+    leaks: list[str] = []
+    for one in rounds:
+        if await _is_told(tell, one, expected):
+            continue
+        leaks += [
+            mutant for statement, mutant in one.items() if not await _is_told(tell, {statement: mutant}, expected)
+        ] or list(one.values())
+    return leaks
+
+
+async def _is_told(tell: Callable[[Mutator], Awaitable[Any]], replaced: Mapping[str, str], expected: Any) -> bool:
+    try:
+        return await tell(Mutator(replaced)) == expected
+    except REFUSALS:
+        return False

@@ -34,7 +34,6 @@ from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database
 from core.directory.audit_trail import Actor
-from core.directory.services import set_service
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
 from core.observability.exposition import build_registry
@@ -48,7 +47,7 @@ from server.role_database import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.gateway import Gateway, open_gateway
 from tests.support.canary import SUITE, Canary
-from tests.support.directory import create_role, create_tenant, grant
+from tests.support.directory import create_role, create_tenant, enable_services, grant
 from tests.support.http_broker import served_over_http
 from tests.support.mcp_client import Client
 from tests.support.postgres import PASSWORDS, ScratchDatabase
@@ -135,8 +134,8 @@ class Product:
     async def tenant(self, slug: str, *, services: Iterable[str] | None = None) -> Tenant:
         """A tenant with every module of the catalogue, or only some, switched on."""
         tenant = await create_tenant(self.console, ACTOR, slug)
-        for module in services if services is not None else [module.name for module in self.catalogue.modules]:
-            await set_service(self.console, ACTOR, tenant.id, module, enabled=True)
+        names = services if services is not None else [module.name for module in self.catalogue.modules]
+        await enable_services(self.console, ACTOR, tenant.id, names)
         return tenant
 
     async def person(

@@ -163,6 +163,11 @@ class Lab:
     resume: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def renew(self) -> None:
+        """Forget what was done."""
+        self.effects.clear()
+        self.started, self.resume, self.cancelled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
     def module(self) -> Module:
         """The module ``lab``."""
         tools = (self._look(), self._write(), self._add(), self._wait(), self._big(), self._fail(), self._crash())

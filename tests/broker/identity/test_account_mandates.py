@@ -3,29 +3,37 @@
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from uuid import UUID, uuid4
 
 import httpx2
 import pytest
+import pytest_asyncio
 
 from broker.interface import CredentialRefusal, Mandate, MandatePurpose, MandateRequest
 from core.secret import Secret
 from tests.support.identity import Identity, identity_on
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import DatabaseServer
 from tests.support.product import Person, product_on
 
 SECTION = re.compile(r'<section aria-labelledby="mandates">(.*?)</section>', re.S)
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 TOOL = ("knowledge_graph", "create_entities")
 
 
-@pytest.fixture
-async def identity(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Identity]:
-    async with product_on(database, tmp_path / "home") as product, identity_on(product, providers=False) as running:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def identity(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Identity]:
+    """One for all tests; each has people of its own."""
+    async with (
+        database_server.database() as database,
+        product_on(database, tmp_path_factory.mktemp("mandates") / "home") as product,
+        identity_on(product, providers=False) as running,
+    ):
         yield running
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def http(identity: Identity) -> AsyncIterator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(base_url=identity.url, headers={"Accept": "text/html"}) as client:
         yield client
@@ -33,11 +41,12 @@ async def http(identity: Identity) -> AsyncIterator[httpx2.AsyncClient]:
 
 async def people(identity: Identity) -> tuple[Person, Person, Person]:
     """ada and bob of one tenant, and another ada of another tenant."""
-    acme, umbrella = [await identity.product.tenant(slug) for slug in ("acme", "umbrella")]
+    slugs = [f"{name}-{uuid4().hex[:12]}" for name in ("acme", "umbrella")]
+    acme, umbrella = [await identity.product.tenant(slug, services=["knowledge_graph"]) for slug in slugs]
     return (
-        await identity.product.person(acme, "ada@acme.test", allow=["*"]),
-        await identity.product.person(acme, "bob@acme.test", allow=["*"]),
-        await identity.product.person(umbrella, "ada@umbrella.test", allow=["*"]),
+        await identity.product.person(acme, f"ada@{acme.slug}.test", allow=["*"]),
+        await identity.product.person(acme, f"bob@{acme.slug}.test", allow=["*"]),
+        await identity.product.person(umbrella, f"ada@{umbrella.slug}.test", allow=["*"]),
     )
 
 

@@ -23,9 +23,9 @@ from core.errors import MCPistError
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
-from tests.core.directory.test_isolation import FILTER, mutants, watched
+from tests.core.directory.test_isolation import FILTER, mutants, pair_mutants, watched
 from tests.support.directory import create_tenant
-from tests.support.mutation import Mutator
+from tests.support.mutation import Mutator, find_leaks, together_and_alone
 from tests.support.postgres import ScratchDatabase
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -177,16 +177,20 @@ async def noted(monkeypatch: pytest.MonkeyPatch, teller: Teller) -> tuple[list[s
 
 
 @pytest.mark.guarantee("G9")
+@together_and_alone
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
-    teller: Teller, monkeypatch: pytest.MonkeyPatch
+    teller: Teller, monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
     seen, _ = await noted(monkeypatch, teller)
     _, expected = await noted(monkeypatch, teller)
     assert set(written()) == set(seen), "a statement is missing from the story"
-    for sql, mutant in [(one, mutant) for one in seen for mutant in mutants(one)]:
+
+    async def tell(mutator: Mutator) -> tuple[list[Any], bool]:
         with monkeypatch.context() as patch:
-            watched(patch, Mutator({sql: mutant}))
-            assert await teller.tell() == (expected, True), mutant
+            watched(patch, mutator)
+            return await teller.tell()
+
+    assert await find_leaks(pair_mutants(seen), tell, (expected, True), alone=alone) == []
 
 
 # Without its filter such a statement finds the same row: by an id or a hash that is unique over all tenants.

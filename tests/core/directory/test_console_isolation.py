@@ -10,8 +10,8 @@ from core.db import Database
 from core.errors import MCPistError
 from tests.core.directory.story import Made, Stories, StoryApp, app
 from tests.core.directory.story_of_the_console import told_of_the_console
-from tests.core.directory.test_isolation import CONSOLE, ROOT, filtered_texts, mutants, watched
-from tests.support.mutation import Mutator
+from tests.core.directory.test_isolation import CONSOLE, ROOT, filtered_texts, mutants, pair_mutants, watched
+from tests.support.mutation import Mutator, find_leaks, together_and_alone
 from tests.support.postgres import ScratchDatabase
 
 TABLES = (
@@ -92,16 +92,20 @@ async def noted(monkeypatch: pytest.MonkeyPatch, stories: Stories, app: StoryApp
     return [sql for sql in mutator.seen if is_ours(sql)], told
 
 
+@together_and_alone
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
-    database: ScratchDatabase, bound: StoryApp, monkeypatch: pytest.MonkeyPatch
+    database: ScratchDatabase, bound: StoryApp, monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
     stories = Stories(database, story, TABLES)
     seen, expected = await noted(monkeypatch, stories, bound)
     assert [text for text in texts() if not any(text in sql for sql in seen)] == [], "a statement is missing"
-    for sql, mutant in [(one, mutant) for one in seen for mutant in mutants(one)]:
+
+    async def tell(mutator: Mutator) -> tuple[list[Any], bool]:
         with monkeypatch.context() as patch:
-            watched(patch, Mutator({sql: mutant}))
-            assert await stories.tell(bound, bound.console) == (expected, True), mutant
+            watched(patch, mutator)
+            return await stories.tell(bound, bound.console)
+
+    assert await find_leaks(pair_mutants(seen), tell, (expected, True), alone=alone) == []
 
 
 @pytest.mark.long

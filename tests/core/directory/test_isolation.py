@@ -3,7 +3,7 @@ read, changed or deleted. (The statements of a module are taken apart the same w
 
 import ast
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from core import db
 from core.db import Database
 from core.errors import MCPistError
 from tests.core.directory.story import Stories, StoryApp, app
-from tests.support.mutation import Mutator
+from tests.support.mutation import Mutator, find_leaks, together_and_alone
 from tests.support.postgres import ScratchDatabase
 
 ROOT = Path(__file__).parents[3]
@@ -57,6 +57,11 @@ def mutants(sql: str) -> list[str]:
     found = list(FILTER.finditer(sql))
     single = [sql[: one.start()] + UNFILTERED + sql[one.end() :] for one in found]
     return [*single, FILTER.sub(UNFILTERED, sql)] if len(found) > 1 else single
+
+
+def pair_mutants(statements: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each mutant of these statements, beside its statement."""
+    return ((sql, mutant) for sql in statements for mutant in mutants(sql))
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> None:
@@ -106,17 +111,21 @@ async def test_the_same_names_in_two_tenants_never_meet(database: ScratchDatabas
     assert users_of == [("ada@mail.test", "active", ("first", "second")), ("bob@mail.test", "active", ())]
 
 
+@together_and_alone
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
-    database: ScratchDatabase, bound: StoryApp, monkeypatch: pytest.MonkeyPatch
+    database: ScratchDatabase, bound: StoryApp, monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
     stories = Stories(database)
     mutator, expected = await noted(monkeypatch, stories, bound)
     untold = [part for part in written() if not any(part in sql for sql in mutator.seen)]
     assert untold == [], "a statement is missing from the story"
-    for sql, mutant in [(one, mutant) for one in mutator.seen for mutant in mutants(one)]:
+
+    async def tell(mutator: Mutator) -> tuple[list[Any], bool]:
         with monkeypatch.context() as patch:
-            watched(patch, Mutator({sql: mutant}))
-            assert await stories.tell(bound, bound.console) == (expected, True), mutant
+            watched(patch, mutator)
+            return await stories.tell(bound, bound.console)
+
+    assert await find_leaks(pair_mutants(mutator.seen), tell, (expected, True), alone=alone) == []
 
 
 # Without its filter such a statement finds the same row: by an id that nobody can give it but for their own tenant.

@@ -70,9 +70,9 @@ async def test_circles_are_relations_like_others(ada: Person) -> None:
 @pytest.mark.parametrize(
     ("id", "code", "details"),
     [
-        (9, 1001, {"type": "task", "id": 9, "requested_id": 9}),
+        (9, 1001, {"type": "task", "id": 9, "requested_id": "task-9"}),
         ("task-9", 1001, {"type": "task", "id": 9, "requested_id": "task-9"}),
-        (2**40, 1001, {"type": "task", "id": 2**40, "requested_id": 2**40}),
+        (2**40, 1001, {"type": "task", "id": 2**40, "requested_id": f"task-{2**40}"}),
         ("note-1", 1002, {"field": "id", "value": "note-1", "constraint": "must be an id of the given type"}),
         ("x", 1002, {"field": "id", "value": "x", "constraint": "must be a number or type-number, such as task-7"}),
         ("-1", 1002, {"field": "id", "value": "-1", "constraint": "must be a number or type-number, such as task-7"}),
@@ -116,3 +116,25 @@ async def test_what_lists_and_workspaces_refuse(ada: Person, office: Office) -> 
     ):
         got, details = await refused(person, tool, **params)
         assert (got, details.get("field")) == (code, field), (tool, params)
+
+
+async def test_nothing_is_denied_of_an_item_that_is_not_there(office: Office) -> None:
+    await office.ada.call("create_workspace", name="news", owner="tenant", member_writes=False)
+    await office.ada.call("create_item", type="note", title="n", workspace="tenant/news")
+    await office.ada.call("change_item_type", from_type="note", from_id=1, to_type="memo", workspace="tenant/news")
+    for type, id, expected in (("memo", 1, 1005), ("note", "note-1", 1005), ("memo", 2, 1001), ("note", 2, 1001)):
+        for tool, params in (
+            ("update_item", {"type": type, "id": id, "title": "x"}),
+            ("delete_item", {"type": type, "id": id}),
+            ("change_item_type", {"from_type": type, "from_id": id, "to_type": "x"}),
+        ):
+            assert (await refused(office.cat, tool, **params, workspace="tenant/news"))[0] == expected, (tool, type, id)
+    assert (await refused(office.cat, "create_item", type="note", title="x", workspace="tenant/news"))[0] == 1005
+
+
+async def test_what_cannot_be_searched_is_told_by_a_code(ada: Person) -> None:
+    """This database has no index of meanings."""
+    await ada.call("create_item", type="task", title="t")
+    for tool, params in (("semantic_search", {"query": "x"}), ("index_items", {})):
+        code, details = await refused(ada, tool, **params)
+        assert (code, details) == (1003, {"message": "nothing is searched by meaning here"})

@@ -122,7 +122,7 @@ async def test_a_path_has_its_items_length_and_weight(ada: Person) -> None:
     assert (found["paths"][0]["length"], found["paths"][0]["weight"]) == (3, 1 / 3)
     assert (found["shortest_path_length"], found["total_paths_found"]) == (3, 1)
     assert "is_complete" not in found
-    none: dict[str, Any] = {"paths": [], "total_paths_found": 0}
+    none: dict[str, Any] = {"paths": [], "shortest_path_length": None, "total_paths_found": 0}
     assert await ada.call("find_path", from_type="node", from_id=1, to_type="node", to_id=4, max_depth=2) == none
     assert await ada.call("find_path", from_type="node", from_id=1, to_type="node", to_id=5) == none
     itself = await ada.call("find_path", from_type="node", from_id=1, to_type="node", to_id=1)
@@ -142,13 +142,13 @@ async def test_a_search_that_grows_too_large_says_so(ada: Person, monkeypatch: p
     monkeypatch.setattr("modules.items.graph_walk.MAX_VISITED", 8)
     await draw(ada, 20, [(1, other) for other in range(2, 10)] + [(11, other) for other in range(12, 20)])
     found = await ada.call("find_path", from_type="node", from_id=2, to_type="node", to_id=12)
-    assert found == {"paths": [], "total_paths_found": 0, "is_complete": False}
+    assert found == {"paths": [], "shortest_path_length": None, "total_paths_found": 0, "is_complete": False}
 
 
 async def test_items_that_are_not_there(ada: Person, office: Office) -> None:
     assert await refused(ada, "get_related_items", type="node", id=1) == (
         1001,
-        {"type": "node", "id": 1, "requested_id": 1},
+        {"type": "node", "id": 1, "requested_id": "node-1"},
     )
     await draw(ada, 2, [(1, 2)])
     code, details = await refused(ada, "find_path", from_type="node", from_id=1, to_type="node", to_id="node-9")

@@ -12,7 +12,7 @@ from modules.kit import DocumentedError
 from tests.modules.items.conftest import Office
 from tests.modules.items.test_sharing import BOARD, NEWS, TABLES
 from tests.support.modules import Person, Wrap, as_it_is
-from tests.support.mutation import Mutator, unfiltered
+from tests.support.mutation import Mutator, find_leaks, together_and_alone
 from tests.support.postgres import ScratchDatabase
 
 FINDS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -79,7 +79,8 @@ async def tell(person: Person) -> list[Any]:
     await call("delete_item", type="task", id=9)
     await call("create_workspace", name="more")
     await call("create_workspace", name="board", owner="role", role="Team")
-    await call("delete_workspace", workspace="more")
+    await call("rename_workspace", workspace="more", name="less")
+    await call("delete_workspace", workspace="less")
     await call("get_items", type="task", workspace=BOARD)
     await call("delete_workspace", workspace=BOARD)
     assert made
@@ -131,17 +132,21 @@ async def retell(
     return told
 
 
+@together_and_alone
 async def test_each_statement_without_its_filters_shows_and_changes_nothing_more(
-    offices: tuple[Office, Office], database: ScratchDatabase
+    offices: tuple[Office, Office], database: ScratchDatabase, alone: bool
 ) -> None:
     person = offices[0].cat
     noted = Mutator()
     expected = await retell(database, offices, person, noted.wrap)
     assert len(noted.seen) >= 25, "a statement is missing from the story"
     # Two choose among refusals; that only administrators create shared workspaces is a policy, tested below.
-    for statement in noted.seen.keys() - {FIND_ROLE, IS_ADMINISTRATOR}:
-        mutant = unfiltered(statement)
-        assert await retell(database, offices, person, Mutator({statement: mutant}).wrap) == expected, mutant
+    mutants = [one for one in noted.list_unfiltered().items() if one[0] not in (FIND_ROLE, IS_ADMINISTRATOR)]
+
+    async def tell_by(mutator: Mutator) -> list[Any]:
+        return await retell(database, offices, person, mutator.wrap)
+
+    assert await find_leaks(mutants, tell_by, expected, alone=alone) == []
 
 
 async def find_all(person: Person, database: ScratchDatabase) -> list[Any]:
@@ -157,17 +162,20 @@ async def find_all(person: Person, database: ScratchDatabase) -> list[Any]:
     return told
 
 
+@together_and_alone
 async def test_each_search_without_its_filters_shows_nothing_more(
-    offices: tuple[Office, Office], database: ScratchDatabase
+    offices: tuple[Office, Office], database: ScratchDatabase, alone: bool
 ) -> None:
     for mark, office in enumerate(offices):
         await fill(office, str(mark))
     person = offices[0].cat
     noted = Mutator()
     expected = await find_all(dataclasses.replace(person, wrap=noted.wrap), database)
-    for statement in noted.seen:
-        wrap = Mutator({statement: unfiltered(statement)}).wrap
-        assert await find_all(dataclasses.replace(person, wrap=wrap), database) == expected, statement
+
+    async def find_by(mutator: Mutator) -> list[Any]:
+        return await find_all(dataclasses.replace(person, wrap=mutator.wrap), database)
+
+    assert await find_leaks(noted.list_unfiltered().items(), find_by, expected, alone=alone) == []
 
 
 async def test_a_user_without_rights_changes_no_row_of_what_they_may_read(
@@ -179,6 +187,8 @@ async def test_a_user_without_rights_changes_no_row_of_what_they_may_read(
     statements = (
         "UPDATE modules.items SET title = 'x' WHERE ($1::uuid, $2::uuid) IS NOT NULL",
         "UPDATE modules.item_workspaces SET generation = 9 WHERE ($1::uuid, $2::uuid) IS NOT NULL",
+        "UPDATE modules.item_workspaces SET is_indexed = true WHERE ($1::uuid, $2::uuid) IS NOT NULL",
+        "UPDATE modules.item_tag_counts SET items = 9 WHERE ($1::uuid, $2::uuid) IS NOT NULL",
         *(f"DELETE FROM modules.{table} WHERE ($1::uuid, $2::uuid) IS NOT NULL" for table in TABLES),
     )
     async with gateway.personal(office.bob.tenant_id, office.bob.user_id) as work:
@@ -186,6 +196,8 @@ async def test_a_user_without_rights_changes_no_row_of_what_they_may_read(
             assert await work.execute(sql) == 0, sql  # pyright: ignore[reportArgumentType]
     inserts = (
         "INSERT INTO modules.item_tags SELECT $1, workspace_id, 'y', id FROM modules.items WHERE $2::uuid IS NOT NULL",
+        """INSERT INTO modules.item_tag_counts SELECT $1, workspace_id, 'y', 1 FROM modules.items
+            WHERE $2::uuid IS NOT NULL""",
         """INSERT INTO modules.item_workspaces (tenant_id, name, owner, role_id)
             SELECT $1, 'mine', 'role', role_id FROM modules.item_workspaces WHERE $2::uuid IS NOT NULL""",
         """INSERT INTO modules.item_workspaces (tenant_id, name, owner)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.bench.item_population import fill_workspace
 from tests.modules.items.conftest import Office, refused
 from tests.support.modules import Person
 from tests.support.postgres import ScratchDatabase
@@ -293,6 +294,22 @@ async def test_workspaces_are_apart(ada: Person) -> None:
     assert (code, details["field"]) == (1002, "workspace")
 
 
+async def test_a_renamed_workspace_keeps_what_is_in_it(ada: Person) -> None:
+    plans = await ada.call("create_workspace", name="plans")
+    await create(ada, workspace="plans")
+    renamed = await ada.call("rename_workspace", workspace="plans", name="計画")
+    assert renamed == {**plans, "name": "計画", "items": 1}
+    assert await keys(ada, workspace="計画") == ["task-1"]
+    assert (await refused(ada, "get_items", type="task", workspace="plans"))[0] == 1002
+    await ada.call("create_workspace", name="plans")
+    for wrong in ("plans", "a/b", "role:x", "default"):
+        code, details = await refused(ada, "rename_workspace", workspace="計画", name=wrong)
+        assert (code, details["field"]) == (1002, "name"), wrong
+    await create(ada)
+    assert (await refused(ada, "rename_workspace", workspace="default", name="mine"))[1]["field"] == "name"
+    assert (await ada.call("rename_workspace", workspace="計画", name="計画")) == renamed
+
+
 async def test_a_workspace_is_no_larger_than_set(office: Office) -> None:
     small = dataclasses.replace(office.ada, settings={"max_items": 2})
     for _ in range(2):
@@ -301,3 +318,25 @@ async def test_a_workspace_is_no_larger_than_set(office: Office) -> None:
     assert (code, details["constraint"]) == (1004, "max_items")
     await small.call("delete_item", type="task", id=1)
     assert (await create(small))["key"] == "task-3"
+
+
+async def test_names_are_found_however_their_letters_are_composed(ada: Person) -> None:
+    decomposed, composed = "\u304b\u3099く", "\u304cく"
+    made = await ada.call("create_workspace", name=decomposed)
+    assert made["name"] == composed
+    for name in (decomposed, composed, f" {composed} "):
+        await create(ada, workspace=name)
+    assert (await ada.call("list_workspaces"))["workspaces"][0]["items"] == 3
+
+
+async def test_every_page_can_be_reached(ada: Person, database: ScratchDatabase) -> None:
+    await create(ada)
+    async with database.admin_connection() as admin:
+        found = await admin.fetchrow("SELECT id, number FROM modules.item_workspaces")
+        await admin.execute("DELETE FROM modules.items")
+        await fill_workspace(admin, ada.tenant_id, found["id"], found["number"], ada.user_id, 10_150)
+    page = await ada.call("browse_items", includeClosedStatuses=True, limit=100, offset=10_000)
+    rest = await ada.call("browse_items", includeClosedStatuses=True, limit=100, offset=page["next_offset"])
+    assert (len(page["items"]), len(rest["items"]), rest.get("next_offset")) == (100, 50, None)
+    for tool, params in (("get_items", {"type": "task"}), ("search_items", {"query": "w1"})):
+        assert (await ada.call(tool, **params, offset=199_000))["items"] == []

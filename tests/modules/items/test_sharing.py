@@ -15,8 +15,8 @@ from tests.support.product import ACTOR
 BOARD = "role:Team/board"
 NEWS = "tenant/news"
 TABLES = (
-    "item_workspaces", "items", "item_tags", "item_relations", "item_aliases", "item_numbers", "item_statuses",
-    "item_states",
+    "item_workspaces", "items", "item_tags", "item_tag_counts", "item_relations", "item_aliases", "item_numbers",
+    "item_statuses", "item_states",
 )  # fmt: skip
 READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_item_detail", {"type": "task", "id": 1}),
@@ -36,6 +36,7 @@ WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("update_current_state", {"content": "theirs"}),
     ("import_items", {"jsonl": '{"key": "task-9", "title": "theirs"}'}),
 )
+RENAME = ("rename_workspace", {"name": "theirs"})
 
 
 async def share(ada: Person, *, member_writes: bool = True) -> None:
@@ -76,7 +77,7 @@ async def test_who_has_not_the_role_finds_no_such_workspace(offices: tuple[Offic
     before = await look(office.ada)
     for person in (office.cat, other.ada, other.bob):
         for named in (BOARD, "board", board, *([NEWS] if person is not office.cat else [])):
-            for tool, params in (*READS, *WRITES, ("delete_workspace", {})):
+            for tool, params in (*READS, *WRITES, ("delete_workspace", {}), RENAME):
                 code, details = await refused(person, tool, **params, workspace=named)
                 assert (code, details["field"]) == (1002, "workspace"), tool
                 assert details["constraint"] == "is no workspace that you may read"
@@ -95,20 +96,25 @@ async def test_without_the_right_to_write_every_change_is_denied(office: Office)
     for person, workspace in ((office.bob, BOARD), (office.bob, NEWS), (office.cat, NEWS)):
         for tool, params in READS:
             await person.call(tool, **params, workspace=workspace)
-        for tool, params in (*WRITES, ("delete_workspace", {})):
+        for tool, params in (*WRITES, ("delete_workspace", {}), RENAME):
             code, details = await refused(person, tool, **params, workspace=workspace)
             assert (code, details["workspace"]) == (1005, workspace), tool
     assert await look(office.ada) == before
     await office.ada.call("update_item", type="task", id=1, title="of an administrator", workspace=BOARD)
 
 
-async def test_only_administrators_create_and_delete_what_is_shared(office: Office) -> None:
+async def test_only_administrators_create_rename_and_delete_what_is_shared(office: Office) -> None:
     for owner in ({"owner": "role", "role": "Team"}, {"owner": "tenant"}):
         assert (await refused(office.bob, "create_workspace", name="board", **owner))[0] == 1005
     await share(office.ada)
     known = await office.bob.call("create_workspace", name="board", owner="role", role="Team")
     assert (known["name"], known["items"]) == (BOARD, 2)
     for workspace in (BOARD, NEWS):
+        assert (await refused(office.bob, "rename_workspace", workspace=workspace, name="theirs"))[0] == 1005
+        renamed = await office.ada.call("rename_workspace", workspace=workspace, name="other")
+        assert renamed["name"] == f"{workspace.rpartition('/')[0]}/other"
+        await office.bob.call("get_item_detail", type="task", id=1, workspace=renamed["name"])
+        await office.ada.call("rename_workspace", workspace=renamed["id"], name=workspace.rpartition("/")[2])
         assert (await refused(office.bob, "delete_workspace", workspace=workspace))[0] == 1005
         assert (await office.ada.call("delete_workspace", workspace=workspace))["items"] == 2
 

@@ -81,13 +81,13 @@ async def test_a_whole_row() -> None:
 
 
 @pytest.mark.parametrize("name", WHOLE)
-@pytest.mark.parametrize("wrong", [None, 3, "x", [], [3], {}, {"login": 3}, {"login": {}}, 10**18])
-async def test_a_field_of_another_type_costs_that_field(name: str, wrong: object) -> None:
-    [row] = (await show([WHOLE, {**WHOLE, name: wrong}]))["events"][1:]
-    assert {field: row[field] for field in SHOWN if field != name} == {
-        field: SHOWN[field] for field in SHOWN if field != name
-    }
-    assert row.get(name) in (None, "", [], False, 3, "3", "x", 10**18, True, "1970-01-01T00:00:03Z")
+async def test_a_field_of_another_type_costs_that_field(name: str) -> None:
+    for wrong in (None, 3, "x", [], [3], {}, {"login": 3}, {"login": {}}, 10**18):
+        [row] = (await show([WHOLE, {**WHOLE, name: wrong}]))["events"][1:]
+        assert {field: row[field] for field in SHOWN if field != name} == {
+            field: SHOWN[field] for field in SHOWN if field != name
+        }, wrong
+        assert row.get(name) in (None, "", [], False, 3, "3", "x", 10**18, True, "1970-01-01T00:00:03Z"), wrong
 
 
 @pytest.mark.parametrize("name", WHOLE)

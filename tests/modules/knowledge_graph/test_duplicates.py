@@ -6,6 +6,7 @@ import random
 import pytest
 
 from modules.knowledge_graph.duplicates import EntityName, build_reports
+from tests.modules.knowledge_graph.conftest import on_shared_database
 from tests.modules.knowledge_graph.sending import entity
 from tests.support.modules import Person
 
@@ -18,6 +19,7 @@ NOT_COMPARED = " Meanings were not compared: nothing is searched by meaning here
 """Of a graph without a search engine; with one: test_meaning.py."""
 
 
+@on_shared_database
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
@@ -34,16 +36,17 @@ NOT_COMPARED = " Meanings were not compared: nothing is searched by meaning here
     ],
     ids="/".join,
 )
-async def test_names_that_may_mean_the_same(alice: Person, names: list[str], reason: str) -> None:
-    await alice.call("create_entities", entities=[entity(name) for name in (*names, "Somebody else")])
-    report = await alice.call("find_duplicates")
+async def test_names_that_may_mean_the_same(newcomer: Person, names: list[str], reason: str) -> None:
+    await newcomer.call("create_entities", entities=[entity(name) for name in (*names, "Somebody else")])
+    report = await newcomer.call("find_duplicates")
     [pair] = report["pairs"]
     assert {pair["first"], pair["second"]} == set(names)
     assert reason in pair["reasons"]
     assert 0.5 <= pair["score"] <= 1
-    assert len((await alice.call("read_graph"))["entities"]) == 3
+    assert len((await newcomer.call("read_graph"))["entities"]) == 3
 
 
+@on_shared_database
 @pytest.mark.parametrize(
     "names",
     [
@@ -57,9 +60,13 @@ async def test_names_that_may_mean_the_same(alice: Person, names: list[str], rea
     ],
     ids="/".join,
 )
-async def test_names_that_mean_something_else(alice: Person, names: list[str]) -> None:
-    await alice.call("create_entities", entities=[entity(name) for name in names])
-    assert await alice.call("find_duplicates") == {"message": f"No pairs found.{NOT_COMPARED}", "total": 0, "pairs": []}
+async def test_names_that_mean_something_else(newcomer: Person, names: list[str]) -> None:
+    await newcomer.call("create_entities", entities=[entity(name) for name in names])
+    assert await newcomer.call("find_duplicates") == {
+        "message": f"No pairs found.{NOT_COMPARED}",
+        "total": 0,
+        "pairs": [],
+    }
 
 
 async def test_shared_observations(people: list[Person]) -> None:

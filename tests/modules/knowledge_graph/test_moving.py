@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from modules.kit import ToolError
 from modules.knowledge_graph import move_tools, pages
+from tests.modules.knowledge_graph.conftest import on_shared_database
 from tests.modules.knowledge_graph.sending import entity, relation
 from tests.support.modules import Person
 
@@ -61,6 +62,7 @@ async def test_two_tenants_move_their_own(people: list[Person]) -> None:
     assert await export(people[1]) == ""
 
 
+@on_shared_database
 @pytest.mark.parametrize(
     "text",
     [
@@ -71,9 +73,9 @@ async def test_two_tenants_move_their_own(people: list[Person]) -> None:
     ],
     ids=["BOM", "CRLF", "blank lines", "further fields"],
 )
-async def test_odd_but_readable_files(alice: Person, text: str) -> None:
-    assert (await take_in(alice, text))["refusedCount"] == 0
-    assert await export(alice) == FILE + "\n"
+async def test_odd_but_readable_files(newcomer: Person, text: str) -> None:
+    assert (await take_in(newcomer, text))["refusedCount"] == 0
+    assert await export(newcomer) == FILE + "\n"
 
 
 async def test_an_empty_file_changes_nothing(alice: Person) -> None:
@@ -81,6 +83,7 @@ async def test_an_empty_file_changes_nothing(alice: Person) -> None:
     assert await take_in(alice, "\ufeff\r\n\n") == NOTHING
 
 
+@on_shared_database
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -103,14 +106,14 @@ async def test_an_empty_file_changes_nothing(alice: Person) -> None:
     ],
 )  # fmt: skip
 async def test_a_line_that_cannot_be_stored_is_told_and_the_others_are_stored(
-    alice: Person, line: str, reason: str
+    newcomer: Person, line: str, reason: str
 ) -> None:
-    report = await take_in(alice, f"{ADA}\n{line}\n{BOB}\n{KNOWS}")
+    report = await take_in(newcomer, f"{ADA}\n{line}\n{BOB}\n{KNOWS}")
     assert report["refusedCount"] == 1
     [refused] = report["refused"]
     assert refused["line"] == 2
     assert refused["reason"].startswith(reason)
-    assert await export(alice) == FILE + "\n"
+    assert await export(newcomer) == FILE + "\n"
 
 
 async def test_an_observation_that_cannot_be_stored_leaves_the_entity(alice: Person) -> None:
@@ -133,13 +136,14 @@ async def test_names_that_come_twice_are_one_entity(alice: Person) -> None:
     }
 
 
+@on_shared_database
 @pytest.mark.parametrize(("kind", "most"), [("entities", 1), ("observations", 1), ("relations", 0)])
-async def test_over_a_limit_nothing_is_written(alice: Person, kind: str, most: int) -> None:
-    limited = replace(alice, settings={f"max_{kind}": most} if most else {"max_relations": 1})
+async def test_over_a_limit_nothing_is_written(newcomer: Person, kind: str, most: int) -> None:
+    limited = replace(newcomer, settings={f"max_{kind}": most} if most else {"max_relations": 1})
     text = FILE + "\n" + KNOWS.replace("knows", "likes") if not most else FILE
     with pytest.raises(ToolError, match="Nothing was written"):
         await limited.call("import_graph", jsonl=text)
-    assert await export(alice) == ""
+    assert await export(newcomer) == ""
 
 
 async def test_a_text_over_the_limit_is_refused(alice: Person) -> None:
@@ -164,9 +168,10 @@ async def test_many_entities_in_one_text(alice: Person) -> None:
     ]
 
 
+@on_shared_database
 @pytest.mark.parametrize("page_bytes", [1, 30, 100, 300])
 async def test_parts_of_any_size_make_the_same_file(
-    alice: Person, monkeypatch: pytest.MonkeyPatch, page_bytes: int
+    newcomer: Person, monkeypatch: pytest.MonkeyPatch, page_bytes: int
 ) -> None:
     """Also where a line is longer than a part."""
     entities = [
@@ -175,30 +180,31 @@ async def test_parts_of_any_size_make_the_same_file(
         entity("c", "x"),
         entity("d", *"xyz"),
     ]
-    await alice.call("create_entities", entities=entities)
-    await alice.call("create_relations", relations=[relation("a", "r", "b"), relation("d", "r", "c")])
-    whole = await export(alice)
+    await newcomer.call("create_entities", entities=entities)
+    await newcomer.call("create_relations", relations=[relation("a", "r", "b"), relation("d", "r", "c")])
+    whole = await export(newcomer)
     assert len(whole.splitlines()) == 6
     monkeypatch.setattr(pages, "PAGE_BYTES", page_bytes)
-    assert await export(alice) == whole
+    assert await export(newcomer) == whole
 
 
+@on_shared_database
 @pytest.mark.parametrize("gone", ["rest", "entity", "all"])
 async def test_what_is_deleted_between_two_parts_leaves_whole_lines(
-    alice: Person, monkeypatch: pytest.MonkeyPatch, gone: str
+    newcomer: Person, monkeypatch: pytest.MonkeyPatch, gone: str
 ) -> None:
     observations = [f"observation {n}" for n in range(20)]
-    await alice.call("create_entities", entities=[entity("a", *observations), entity("b", "x")])
+    await newcomer.call("create_entities", entities=[entity("a", *observations), entity("b", "x")])
     monkeypatch.setattr(pages, "PAGE_BYTES", 50)
-    first = await alice.call("export_graph")
+    first = await newcomer.call("export_graph")
     assert not first["jsonl"].endswith("\n")
     if gone == "rest":
-        await alice.call("delete_observations", deletions=[{"entityName": "a", "observations": observations}])
+        await newcomer.call("delete_observations", deletions=[{"entityName": "a", "observations": observations}])
     else:
-        await alice.call("delete_entities", entityNames=["a"] if gone == "entity" else ["a", "b"])
+        await newcomer.call("delete_entities", entityNames=["a"] if gone == "entity" else ["a", "b"])
     text, cursor = first["jsonl"], first["nextCursor"]
     while cursor is not None:
-        part = await alice.call("export_graph", cursor=cursor)
+        part = await newcomer.call("export_graph", cursor=cursor)
         text, cursor = text + part["jsonl"], part.get("nextCursor")
     names = [json.loads(line)["name"] for line in text.splitlines()]
     assert names == (["a"] if gone == "all" else ["a", "b"])

@@ -10,7 +10,7 @@ import pytest_asyncio
 from core.directory.users import change_user, remove_user
 from modules.github import MODULE as GITHUB
 from modules.rag import MODULE as RAG
-from server.search_maintenance import purge_deleted
+from server.deletion_maintenance import purge_deleted
 from tests.support.github_double import GitHubDouble, Repository, github_double
 from tests.support.module_app import ModuleApp, open_module_app
 from tests.support.postgres import DatabaseServer

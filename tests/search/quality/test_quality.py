@@ -3,6 +3,8 @@
 The half that is held out has floors as the other one. Whoever makes search better looks at the tuned half alone.
 """
 
+from pathlib import Path
+
 import pytest
 
 from tests.search.quality.documents import (
@@ -29,6 +31,14 @@ DEBIAN_FLOORS: dict[tuple[str, Half], Quality] = {
 LEAST_QUESTIONS = 200
 
 
+@pytest.fixture
+def kept(request: pytest.FixtureRequest) -> Path:
+    """Where vectors are kept: in the folder of pytest's cache, which no clone has at first."""
+    cache = request.config.cache
+    assert cache is not None
+    return cache.mkdir("search-quality")
+
+
 def assert_reaches(found: Quality, floor: Quality) -> None:
     assert found.questions == floor.questions
     assert found.first >= floor.first, found
@@ -37,20 +47,20 @@ def assert_reaches(found: Quality, floor: Quality) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_questions_of_a_company(language: str) -> None:
+def test_questions_of_a_company(language: str, kept: Path) -> None:
     questions = [one for one in read_company_questions() if one.language == language]
-    indexes = index_company()
+    indexes = index_company(kept)
     assert_reaches(measure_method(indexes, questions, "ours"), COMPANY_FLOORS[language])
     plain = measure_method(indexes, questions, "plain vectors")
     assert measure_method(indexes, questions, "ours").mrr >= plain.mrr - 0.005  # words never cost what meaning finds
 
 
 @pytest.mark.timeout(300)
-def test_questions_of_manuals() -> None:
+def test_questions_of_manuals(kept: Path) -> None:
     """All of it in one test: its documents are embedded once a process, and tests of a file may run in two."""
     if not has_debian_documents():
         pytest.skip(f"DEBIAN'S MANUALS ARE MISSING, search was tried on few documents; install {' '.join(PACKAGES)}")
-    indexes = index_debian()
+    indexes = index_debian(kept)
     assert_set_is_whole(indexes)
     found = {key: measure_method(indexes, list_debian_questions(*key), "ours") for key in DEBIAN_FLOORS}
     print(found)

@@ -1,4 +1,11 @@
+import type { Messages } from '../messages/index.tsx'
 import type { SchemaConflictDetails, SchemaProblemDetails } from './schema.d.ts'
+
+/** What a problem says in the language of the interface: above all, and at the fields of a form. */
+export interface ProblemText {
+  text: string
+  fields: Readonly<Record<string, string>>
+}
 
 /** An answer of the API that is an error (RFC 9457), or that did not come at all (`unreachable`). */
 export class Problem extends Error {
@@ -20,6 +27,12 @@ export class Problem extends Error {
     this.requestId = body.request_id ?? ''
     this.fields = readFieldProblems(body)
     this.current = body.current ?? null
+  }
+
+  /** Its text, where its page has one for what this problem's code does not say. */
+  describe(messages: Messages): ProblemText | null
+  describe(): ProblemText | null {
+    return null
   }
 }
 

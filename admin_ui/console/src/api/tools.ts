@@ -8,7 +8,11 @@ const NO_TOOL = 'no such module or tool'
 
 /** A tool's own error, with what it says besides its text: such as the field, or the revision that there is. */
 export class ToolProblem extends Problem {
+  /** Code of the module's document, 0 without one. */
+  readonly kind: number
   readonly details: Readonly<Record<string, unknown>>
+  readonly line: string
+  readonly error: ToolError
 
   constructor(line: string, error: ToolError) {
     const { field, reason, details } = readDetails(error)
@@ -17,11 +21,16 @@ export class ToolProblem extends Problem {
       detail: [error.message || line, [field, reason].filter(Boolean).join(' ')].filter(Boolean).join(': '),
       errors: field ? [{ field, problem: reason || error.message || line }] : [],
     })
+    this.line = line
+    this.error = error
+    this.kind = typeof error.code === 'number' ? error.code : 0
     this.details = details
   }
 }
 
-interface ToolError {
+/** The object of an error as a tool gives it. */
+export interface ToolError {
+  code?: unknown
   message?: string
   data?: unknown
 }

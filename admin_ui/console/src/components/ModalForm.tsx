@@ -28,10 +28,12 @@ interface ModalFormProps {
 /** A dialog that makes something. It is open as long as it is mounted. */
 export function ModalForm(props: ModalFormProps) {
   const { title, submit, onClose, onSubmit, children, result, conflict, hasConflict = false, wide } = props
-  const { common, problems } = useMessages()
+  const messages = useMessages()
+  const { common, problems } = messages
   const online = useOnline()
   const [caught, setProblem] = useState<Problem | null>(null)
   const problem = caught ?? props.problem ?? null
+  const fields = problem?.describe(messages)?.fields ?? problem?.fields ?? {}
   const [busy, setBusy] = useState(false)
   const send = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -55,7 +57,7 @@ export function ModalForm(props: ModalFormProps) {
             <Form
               className={styles.form!}
               onSubmit={(event) => void send(event)}
-              {...(problem && { validationErrors: problem.fields })}
+              {...(problem && { validationErrors: fields })}
             >
               <div className={styles.head}>
                 <Heading slot="title">{title}</Heading>
@@ -64,7 +66,7 @@ export function ModalForm(props: ModalFormProps) {
               {result ?? (
                 <>
                   <div className={styles.body}>{children}</div>
-                  {problem && Object.keys(problem.fields).length === 0 && (
+                  {problem && Object.keys(fields).length === 0 && (
                     <ProblemNotice error={problem} title={problems.actionTitle} />
                   )}
                   {conflict}

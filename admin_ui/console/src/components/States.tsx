@@ -51,6 +51,8 @@ export function NothingMatches({ words, onClear }: { words?: string | undefined;
 export function useProblemText(): (problem: Problem) => { text: string; foreign: boolean } {
   const { language, messages } = useLanguage()
   return (problem) => {
+    const own = problem.describe(messages)
+    if (own) return { text: own.text, foreign: false }
     const known = messages.problems.codes[problem.code]
     if (known) return { text: known, foreign: false }
     if (problem.detail) return { text: problem.detail, foreign: language !== 'en' }

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Pencil, Trash2, Waypoints } from 'lucide-react'
+import { Pencil, Shapes, Trash2, Waypoints } from 'lucide-react'
 import { Button } from '../../components/Button.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { DetailPanel } from '../../components/DetailPanel.tsx'
@@ -14,6 +14,7 @@ import { ItemLinks } from './ItemLinks.tsx'
 import styles from './items.module.css'
 import { PriorityMark } from './PriorityMark.tsx'
 import { deleteItem, type Item, itemQuery } from './queries.ts'
+import { RetypeItem } from './RetypeItem.tsx'
 import { itemsRoute } from './route.ts'
 import { useSetSearch } from './useItemsSearch.ts'
 import { useCanWrite } from './WorkspaceField.tsx'
@@ -43,6 +44,14 @@ export function ItemPanel({ itemKey }: { itemKey: string }) {
           <ItemActions itemKey={data.key} onOpen={(name) => inner.open({ dialog: name })} />
           <ItemFacts item={data} />
           {dialog === 'edit' && <EditItem item={data} workspace={workspace} onClose={inner.close} />}
+          {dialog === 'retype' && (
+            <RetypeItem
+              item={data}
+              workspace={workspace}
+              onClose={inner.close}
+              onDone={(key) => inner.replace({ id: key, dialog: undefined })}
+            />
+          )}
           {dialog === 'remove' && (
             <ConfirmDestroy
               title={items.removeTitle(data.key)}
@@ -64,7 +73,7 @@ export function ItemPanel({ itemKey }: { itemKey: string }) {
   )
 }
 
-function ItemActions({ itemKey, onOpen }: { itemKey: string; onOpen: (dialog: 'edit' | 'remove') => void }) {
+function ItemActions({ itemKey, onOpen }: { itemKey: string; onOpen: (dialog: 'edit' | 'remove' | 'retype') => void }) {
   const { items } = useMessages()
   const set = useSetSearch()
   const online = useOnline()
@@ -79,6 +88,9 @@ function ItemActions({ itemKey, onOpen }: { itemKey: string; onOpen: (dialog: 'e
           <>
             <Button icon={Pencil} onPress={() => onOpen('edit')} isDisabled={!online}>
               {items.edit}
+            </Button>
+            <Button icon={Shapes} onPress={() => onOpen('retype')} isDisabled={!online}>
+              {items.retype}
             </Button>
             <Button kind="danger" icon={Trash2} onPress={() => onOpen('remove')} isDisabled={!online}>
               {items.remove}

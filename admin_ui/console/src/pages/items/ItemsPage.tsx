@@ -15,6 +15,8 @@ import { ItemPanel } from './ItemPanel.tsx'
 import { workspacesQuery } from './queries.ts'
 import { itemsRoute, VIEWS } from './route.ts'
 import { CurrentState } from './state/CurrentState.tsx'
+import { CreateWorkspace } from './workspaces/WorkspaceForms.tsx'
+import { WorkspaceList } from './workspaces/WorkspaceList.tsx'
 
 const DIALOG = ['dialog'] as const
 const KEPT = ['workspace'] as const
@@ -27,7 +29,8 @@ export function ItemsPage() {
   const workspaces = useQuery(workspacesQuery)
   const isHidden = isWithoutTools(workspaces.error)
   const create = () => open({ dialog: 'create' })
-  useShortcut('n', items.create, () => !isHidden && create())
+  const begins = view === 'workspaces' ? items.workspaces.create : items.create
+  useShortcut('n', begins, () => !isHidden && create())
   if (isHidden) {
     return (
       <>
@@ -40,7 +43,7 @@ export function ItemsPage() {
     <>
       <PageHead title={items.title}>
         <Button kind="primary" icon={Plus} onPress={create}>
-          {items.create}
+          {begins}
         </Button>
       </PageHead>
       <ViewLinks
@@ -57,10 +60,13 @@ export function ItemsPage() {
         <ItemsTable />
       ) : view === 'graph' ? (
         <GraphView key={workspace} />
+      ) : view === 'workspaces' ? (
+        <WorkspaceList workspaces={workspaces.data} />
       ) : (
         <CurrentState key={workspace} />
       )}
-      {dialog === 'create' && <CreateItem workspace={workspace} onClose={close} />}
+      {dialog === 'create' && view === 'workspaces' && <CreateWorkspace known={workspaces.data ?? []} onClose={close} />}
+      {dialog === 'create' && view !== 'workspaces' && <CreateItem workspace={workspace} onClose={close} />}
       {id && <ItemPanel key={id} itemKey={id} />}
     </>
   )

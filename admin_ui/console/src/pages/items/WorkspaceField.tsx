@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { SelectField } from '../../components/Field.tsx'
-import { type Messages, useMessages } from '../../messages/index.tsx'
-import { type Workspace, workspacesQuery } from './queries.ts'
+import { useMessages } from '../../messages/index.tsx'
+import { workspacesQuery } from './queries.ts'
 import { itemsRoute } from './route.ts'
 import { useSetSearch } from './useItemsSearch.ts'
+import { isOwn, nameWorkspace } from './workspaces/names.ts'
 
-/** The person's own, where it is not named. */
-const OWN = 'default'
 /** Filters and panels are those of the workspace before. */
 const CLEARED = {
   q: undefined,
@@ -48,12 +47,4 @@ export function useCanWrite(): boolean {
   const { workspace } = itemsRoute.useSearch()
   const { data = [] } = useQuery(workspacesQuery)
   return data.find((one) => (workspace ? one.name === workspace : isOwn(one)))?.can_write ?? !workspace
-}
-
-const isOwn = ({ owner, name }: Workspace) => owner === 'user' && name === OWN
-
-function nameWorkspace(items: Messages['items'], { name, owner, role }: Workspace): string {
-  const bare = name.slice(name.lastIndexOf('/') + 1)
-  if (owner === 'role') return items.ofRole(bare, role ?? '')
-  return owner === 'tenant' ? items.ofTenant(bare) : bare
 }

@@ -3,6 +3,7 @@ import { Problem } from '../../api/problems.ts'
 import { askTool, ToolProblem } from '../../api/tools.ts'
 import type { Versioned } from '../../api/versions.ts'
 import { splitKey } from './keys.ts'
+import { ItemProblem } from './problems.ts'
 
 const MODULE = 'items'
 const PAGE = 100
@@ -85,9 +86,18 @@ export type ItemFields = Partial<Omit<Item, 'key' | 'id' | 'workspace' | 'revisi
 
 const at = (workspace: string | undefined) => (workspace ? { workspace } : {})
 
+/** Call a tool of the module, whose errors are told by their codes. */
+async function ask<Result>(tool: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Result> {
+  try {
+    return await askTool<Result>(MODULE, tool, params, signal)
+  } catch (error) {
+    throw error instanceof ToolProblem && error.kind > 0 ? new ItemProblem(error.line, error.error) : error
+  }
+}
+
 /** Read a page of items: found by words, or the newest change first. The cursor is how many are before it. */
 export async function readItems({ workspace, q, type, status, tag, closed }: ItemFilters, cursor: string | undefined) {
-  const found = await askTool<ItemPage>(MODULE, 'browse_items', {
+  const found = await ask<ItemPage>('browse_items', {
     ...at(workspace),
     ...(q && { query: q }),
     ...(type && { types: [type] }),
@@ -108,34 +118,34 @@ interface ItemPage {
 /** Find items by words, for a field; the newest without words. */
 export async function findItems(workspace: string | undefined, words: string) {
   const params = { ...at(workspace), ...(words && { query: words }), includeClosedStatuses: true, limit: MOST_FOUND }
-  const { items } = await askTool<ItemPage>(MODULE, 'browse_items', params)
+  const { items } = await ask<ItemPage>('browse_items', params)
   return items.map(({ key, title }) => ({ id: key, text: title, detail: key }))
 }
 
 export const workspacesQuery = queryOptions({
   queryKey: ['items', 'workspaces'],
-  queryFn: async ({ signal }) => (await askTool<{ workspaces: Workspace[] }>(MODULE, 'list_workspaces', {}, signal)).workspaces,
+  queryFn: async ({ signal }) => (await ask<{ workspaces: Workspace[] }>('list_workspaces', {}, signal)).workspaces,
 })
 
 export const statusesQuery = (workspace: string | undefined) =>
   queryOptions({
     queryKey: ['items', 'statuses', workspace],
     queryFn: async ({ signal }) =>
-      (await askTool<{ statuses: { name: string; is_closed: boolean }[] }>(MODULE, 'get_statuses', at(workspace), signal)).statuses,
+      (await ask<{ statuses: { name: string; is_closed: boolean }[] }>('get_statuses', at(workspace), signal)).statuses,
   })
 
 export const tagsQuery = (workspace: string | undefined) =>
   queryOptions({
     queryKey: ['items', 'tags', workspace],
     queryFn: async ({ signal }) =>
-      (await askTool<{ tags: { name: string; count: number }[] }>(MODULE, 'get_tags', at(workspace), signal)).tags,
+      (await ask<{ tags: { name: string; count: number }[] }>('get_tags', at(workspace), signal)).tags,
   })
 
 export const typesQuery = (workspace: string | undefined) =>
   queryOptions({
     queryKey: ['items', 'types', workspace],
     queryFn: async ({ signal }) =>
-      (await askTool<{ types: { name: string; count: number }[] }>(MODULE, 'get_types', at(workspace), signal)).types,
+      (await ask<{ types: { name: string; count: number }[] }>('get_types', at(workspace), signal)).types,
   })
 
 export const itemQuery = (workspace: string | undefined, key: string) =>
@@ -145,12 +155,12 @@ export const itemQuery = (workspace: string | undefined, key: string) =>
   })
 
 async function readItem(workspace: string | undefined, key: string, signal?: AbortSignal): Promise<Versioned<Item>> {
-  const item = await askTool<Item>(MODULE, 'get_item_detail', { ...at(workspace), ...splitKey(key) }, signal)
+  const item = await ask<Item>('get_item_detail', { ...at(workspace), ...splitKey(key) }, signal)
   return { ...item, etag: String(item.revision) }
 }
 
 export const createItem = (workspace: string | undefined, fields: ItemFields) =>
-  askTool<Item>(MODULE, 'create_item', { ...at(workspace), ...fields })
+  ask<Item>('create_item', { ...at(workspace), ...fields })
 
 /**
  * Change an item as of the revision that was read.
@@ -159,7 +169,7 @@ export const createItem = (workspace: string | undefined, fields: ItemFields) =>
 export async function updateItem(workspace: string | undefined, key: string, fields: ItemFields, revision: number): Promise<void> {
   const params = { ...at(workspace), ...splitKey(key), ...fields, expected_revision: revision }
   await orConflict(
-    () => askTool(MODULE, 'update_item', params),
+    () => ask('update_item', params),
     async () => {
       const { updated_at, updated_by, ...item } = await readItem(workspace, key)
       return { state: item, etag: item.etag, changed_at: updated_at, changed_by: updated_by ?? '' }
@@ -168,15 +178,35 @@ export async function updateItem(workspace: string | undefined, key: string, fie
 }
 
 export async function deleteItem(workspace: string | undefined, key: string, revision: number): Promise<void> {
-  await askTool(MODULE, 'delete_item', { ...at(workspace), ...splitKey(key), expected_revision: revision })
+  await ask('delete_item', { ...at(workspace), ...splitKey(key), expected_revision: revision })
 }
+
+/** Give an item another type, and with it another key; the former one still leads to it. */
+export const retypeItem = (workspace: string | undefined, key: string, type: string, revision: number) => {
+  const { type: from_type, id: from_id } = splitKey(key)
+  const params = { ...at(workspace), from_type, from_id, to_type: type, expected_revision: revision }
+  return ask<Item>('change_item_type', params)
+}
+
+export interface WorkspaceFields {
+  name: string
+  owner: Workspace['owner']
+  role: string
+  member_writes: boolean
+}
+
+export const createWorkspace = (fields: WorkspaceFields) => ask<Workspace>('create_workspace', { ...fields })
+
+export const renameWorkspace = (workspace: string, name: string) => ask<Workspace>('rename_workspace', { workspace, name })
+
+export const deleteWorkspace = (workspace: string) => ask<{ items: number }>('delete_workspace', { workspace })
 
 export const relatedQuery = (workspace: string | undefined, key: string, depth: number) =>
   queryOptions({
     queryKey: ['items', 'related', workspace, key, depth],
     queryFn: ({ signal }) => {
       const params = { ...at(workspace), ...splitKey(key), depth, max_results: MOST_RELATED }
-      return askTool<RelatedItems>(MODULE, 'get_related_items', params, signal)
+      return ask<RelatedItems>('get_related_items', params, signal)
     },
     placeholderData: keepPreviousData,
   })
@@ -189,7 +219,7 @@ export const stateQuery = (workspace: string | undefined) =>
 
 /** The current state; revision 0 where none was written yet. */
 async function readState(workspace: string | undefined, signal?: AbortSignal) {
-  const { content, metadata } = await askTool<CurrentState>(MODULE, 'get_current_state', at(workspace), signal)
+  const { content, metadata } = await ask<CurrentState>('get_current_state', at(workspace), signal)
   return { content, ...metadata, etag: String(metadata.revision) }
 }
 
@@ -208,7 +238,7 @@ export interface StateFields {
  */
 export async function updateState(workspace: string | undefined, fields: StateFields, revision: number): Promise<void> {
   await orConflict(
-    () => askTool(MODULE, 'update_current_state', { ...at(workspace), ...fields, expected_revision: revision }),
+    () => ask('update_current_state', { ...at(workspace), ...fields, expected_revision: revision }),
     async () => {
       const { updated_at, ...state } = await readState(workspace)
       return { state, etag: state.etag, changed_at: updated_at ?? '', changed_by: state.updated_by }
@@ -238,7 +268,7 @@ export const revisionQuery = (workspace: string | undefined, revision: number) =
 
 function readHistory(workspace: string | undefined, before: number | undefined, limit: number, signal: AbortSignal) {
   const params = { ...at(workspace), limit, ...(before !== undefined && { before }) }
-  return askTool<{ states: StateRevision[]; next_before?: number | null }>(MODULE, 'get_state_history', params, signal)
+  return ask<{ states: StateRevision[]; next_before?: number | null }>('get_state_history', params, signal)
 }
 
 type Current = NonNullable<Problem['current']>

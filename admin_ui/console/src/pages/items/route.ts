@@ -3,14 +3,14 @@ import { Waypoints } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
 import { type Query, readOneOf, readText } from '../../app/search.ts'
 
-export const VIEWS = ['list', 'graph', 'state'] as const
+export const VIEWS = ['list', 'graph', 'state', 'workspaces'] as const
 export const DEPTHS = ['1', '2', '3'] as const
-const DIALOGS = ['create', 'edit', 'remove'] as const
+const DIALOGS = ['create', 'edit', 'remove', 'retype'] as const
 const REVISION = /^\d{1,9}$/
 
 export interface ItemsSearch {
   /** The list without it. */
-  view?: 'graph' | 'state' | undefined
+  view?: 'graph' | 'state' | 'workspaces' | undefined
   /** As tools take it; one's own without it. */
   workspace?: string | undefined
   q?: string | undefined
@@ -22,6 +22,8 @@ export interface ItemsSearch {
   /** Key of the item that is shown. */
   id?: string | undefined
   dialog?: (typeof DIALOGS)[number] | undefined
+  /** Name of the workspace that a dialog is about. */
+  place?: string | undefined
   /** Key of the item in the middle of the picture, and how far the picture goes; 2 without it. */
   center?: string | undefined
   depth?: '1' | '3' | undefined
@@ -35,7 +37,7 @@ export const itemsRoute = createRoute({
   path: '/items',
   staticData: { title: (messages) => messages.items.title, module: 'items', group: 'work', icon: Waypoints, key: 'W' },
   validateSearch: (query: Query): ItemsSearch => ({
-    view: readOneOf(query.view, ['graph', 'state']),
+    view: readOneOf(query.view, ['graph', 'state', 'workspaces']),
     workspace: readText(query.workspace),
     q: readText(query.q),
     type: readText(query.type),
@@ -44,6 +46,7 @@ export const itemsRoute = createRoute({
     closed: readOneOf(query.closed, ['1']),
     id: readText(query.id),
     dialog: readOneOf(query.dialog, DIALOGS),
+    place: readText(query.place),
     center: readText(query.center),
     depth: readOneOf(query.depth, ['1', '3']),
     before: readRevision(query.before),

@@ -1,5 +1,5 @@
-"""Make deleted documents unreadable: rewrite the tables that hold what was deleted, and let the write-ahead log go.
-Before that, documents go whose source is gone.
+"""Make what people have deleted unreadable: rewrite the tables that hold it, and let the write-ahead log go. Before
+that, documents go whose source is gone.
 
 PostgreSQL keeps a deleted row in its file, and its tokens in the indexes, until the space is used again.
 """
@@ -23,6 +23,8 @@ PURGE_AFTER = timedelta(hours=20)
 """For so long deleted rows may stay; a table is rewritten once in that time at most."""
 LOOK_SECONDS = 1800.0
 REWRITE_SECONDS = 3600.0
+ATTEMPTS = 2
+"""To rewrite a table, one after the other."""
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ async def purge_deleted(
     address: DatabaseAddress, *, is_embedded: bool, deleted_before: datetime | None = None, waits: bool = True
 ) -> PurgeResult:
     """Delete documents whose parent is gone, and rewrite the tables that hold rows deleted before a time, None for all.
-    Readers of a table wait for it meanwhile: a second for 2,000 passages.
+    Who uses a table waits for it meanwhile: a second for 2,000 passages or 12,500 items.
 
     `is_embedded`: the database is the data folder's own, whose write-ahead log goes away, too. `waits`: until another
     process that does the same is ready; else nothing is done then.
@@ -60,20 +62,20 @@ async def purge_deleted(
 
 
 async def _purge(connection: Any, is_embedded: bool, deleted_before: datetime | None, waits: bool) -> PurgeResult:
-    if not await has_search_schema(connection):
-        return PurgeResult((), ())
     lock = "SELECT true FROM pg_advisory_lock($1)" if waits else "SELECT pg_try_advisory_lock($1)"
     if not await connection.fetchval(lock, _ONE_PURGE):
         return PurgeResult((), ())
     try:
-        await connection.execute("SELECT search.remove_orphans()")
+        if await has_search_schema(connection):
+            await connection.execute("SELECT search.remove_orphans()")
         rewritten: list[str] = []
         postponed: list[str] = []
-        for row in await connection.fetch("SELECT name, since FROM search.list_dirty_tables()"):
+        for row in await connection.fetch("SELECT name, since FROM core.list_dirty_tables()"):
             if deleted_before is None or row["since"] < deleted_before:
                 done = await _rewrite(connection, row["name"])
                 (rewritten if done else postponed).append(row["name"])
         if is_embedded and rewritten:
+            await connection.execute("VACUUM (FULL) pg_catalog.pg_statistic")  # it has samples of deleted rows, deleted
             # What was written before the checkpoint is no more needed, once the log goes on in a new file.
             await connection.execute("SELECT pg_switch_wal()")
             await connection.execute("CHECKPOINT")
@@ -83,17 +85,21 @@ async def _purge(connection: Any, is_embedded: bool, deleted_before: datetime | 
 
 
 async def _rewrite(connection: Any, name: str) -> bool:
-    """Rewrite a table; tell whether nothing deleted is left in it."""
+    """Rewrite a table; tell whether nothing deleted is left in it. Once more where there is: it may have been deleted
+    at this very moment, which a statement that waits for the table may still see."""
     try:
-        async with connection.transaction():
-            await connection.execute("SELECT search.lock_table($1)", name)
-            return await connection.fetchval("SELECT search.rewrite_table($1)", name)
+        for _ in range(ATTEMPTS):
+            async with connection.transaction():
+                await connection.execute("SELECT core.lock_dirty_table($1)", name)
+                if await connection.fetchval("SELECT core.rewrite_dirty_table($1)", name):
+                    return True
     except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
-        return False
+        pass
+    return False
 
 
 @contextlib.asynccontextmanager
-async def run_search_maintenance(
+async def run_deletion_maintenance(
     address: DatabaseAddress, clock: Callable[[], datetime], *, is_embedded: bool
 ) -> AsyncGenerator[None]:
     """Rewrite tables within a day after something in them was deleted."""
@@ -104,11 +110,11 @@ async def run_search_maintenance(
         )
         if result.postponed:
             log.warning(
-                "%d tables still hold deleted documents: long transactions use them; it is tried again",
+                "%d tables still hold deleted texts: long transactions use them; it is tried again",
                 len(result.postponed),
                 extra={"event": "purge_postponed", "tables": len(result.postponed)},
             )
 
-    task = PeriodicTask("making deleted documents unreadable", purge, LOOK_SECONDS, runs_at_start=True)
+    task = PeriodicTask("making deleted texts unreadable", purge, LOOK_SECONDS, runs_at_start=True)
     async with run_in_background(task.name, task.run()):
         yield
