@@ -30,6 +30,12 @@ UserOption = Annotated[
     str | None,
     typer.Option("--user", metavar="EMAIL", help="Whose, on this machine; default: the only administrator's."),
 ]
+WorkspaceOption = Annotated[
+    str | None, typer.Option("--workspace", metavar="NAME", help="Where to; default your own workspace.")
+]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Change items that are there, instead of refusing what has their key.")
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only read and count; nothing is sent.")]
 
 
@@ -90,12 +96,8 @@ def markdown(
 @app.command("items", epilog="Example: mcpist import items ~/items.jsonl --workspace plans --dry-run")
 def items(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON Lines, an item or statuses each.")],
-    workspace: Annotated[
-        str | None, typer.Option("--workspace", metavar="NAME", help="Where to; default your own workspace.")
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Change items that have a line's key, instead of refusing the line.")
-    ] = False,
+    workspace: WorkspaceOption = None,
+    replace: ReplaceOption = False,
     dry_run: DryRunOption = False,
     user: UserOption = None,
     tenant: TenantOption = None,
@@ -105,13 +107,52 @@ def items(
 
     Exit code 1 means that a line was refused. Run again with --replace, it changes what it created.
     """
-    from cli.moving_in.item_file import ItemFileImport
+    from cli.moving_in.item_file import ItemLinesImport, read_item_file
 
-    found = ItemFileImport(file, workspace, replaces=replace)
+    found = ItemLinesImport(lambda: read_item_file(file), workspace, replaces=replace)
     report = found.report
     stopped = _run_import(found.run, lambda: report.lines > 0, dry_run=dry_run, user=user, tenant=tenant)
     document = {"dry_run": dry_run, "stopped": _explain(stopped), "lines": report.lines, **report.to_document()}
     print_result(as_json, document, lambda: _print_items(report, dry_run))
+    _end(stopped, as_json, has_refused=report.counts["refused_count"] > 0)
+
+
+@app.command("shirokuma", epilog="Example: mcpist import shirokuma ~/project/docs/export --dry-run")
+def shirokuma(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Its data folder (up to 0.7), or what its export has written.")
+    ],
+    workspace: WorkspaceOption = None,
+    replace: ReplaceOption = False,
+    dry_run: DryRunOption = False,
+    user: UserOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create the items of a Shirokuma knowledge base with their ids, relations, tags, statuses and times, and take over
+    its current state.
+
+    Exit code 1 means that a file was refused. Run again with --replace, it changes what it created.
+    """
+    from cli.moving_in.shirokuma_import import ShirokumaImport
+
+    found = ShirokumaImport(folder, workspace, replaces=replace)
+    report = found.report
+    stopped = _run_import(found.run, lambda: report.lines > 0, dry_run=dry_run, user=user, tenant=tenant)
+    document = {
+        "dry_run": dry_run,
+        "stopped": _explain(stopped),
+        "lines": report.lines,
+        "has_state": found.has_state,
+        **report.to_document(),
+    }
+
+    def print_text() -> None:
+        _print_items(report, dry_run)
+        if found.has_state:
+            print_line("Would take over the current state." if dry_run else "The current state was taken over.")
+
+    print_result(as_json, document, print_text)
     _end(stopped, as_json, has_refused=report.counts["refused_count"] > 0)
 
 
@@ -176,6 +217,11 @@ def _print_items(report: "ItemReport", dry_run: bool) -> None:
             f"Items: {counts['created']} created, {counts['updated']} changed, {counts['relations']} relations; "
             f"{counts['refused_count']} refused."
         )
+        if report.pending:
+            print_line(
+                f"Searches by meaning do not know {report.pending} items yet: each indexes some, and the tool "
+                "index_items all of them, as a job."
+            )
     _print_refused("Refused", report.refused, counts["refused_count"])
 
 

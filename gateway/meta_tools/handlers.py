@@ -30,11 +30,13 @@ from gateway.meta_tools.results import (
 )
 from gateway.plain_view.plain_tools import MAX_LISTS, NO_PLAIN_TOOLS, PlainToolList, PlainTools
 from gateway.results.budget import (
+    DOCUMENT_TOKENS,
     TAKES_WHOLE_RESULTS,
     UNLIMITED_TOKENS,
     choose_budget,
     choose_document_budget,
     explain_invalid_max_tokens,
+    fits_one_answer,
 )
 from gateway.results.kept_results import KeptResults
 from gateway.results.limiter import ResultLimiter
@@ -206,6 +208,8 @@ class MetaTools:
                     request, module, name, outcome.result, untrusted=outcome.untrusted
                 )
             encoded = encode_model(outcome.result, outcome.untrusted)
+            if request.max_tokens == DOCUMENT_TOKENS and not fits_one_answer(encoded):
+                request.max_tokens = 0  # the default
             # No text has more tokens than bytes: small ones are not counted.
             if len(encoded) > LEAST_RESULT_TOKENS and len(encoded) > choose_budget(request):
                 partial = await self._limiter.limit_result(request, module, name, encoded)

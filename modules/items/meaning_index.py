@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from modules.items.models import flatten_line
 from modules.items.settings import ItemSettings
 from modules.items.workspaces import Workspace, start_index
 from modules.kit import CollectionInfo, Context, NewDocument, StaleVersion, ToolError
@@ -236,7 +237,7 @@ async def _put(context: Context, index: CollectionInfo, text: IndexedText) -> No
     """Store an item's document, unless there is one of this revision or a newer one."""
     document = NewDocument(
         key=str(text.id),
-        title=text.title,
+        title=flatten_line(text.title),
         text="\n\n".join(part for part in (text.description, text.content) if part),
         metadata={"type": text.type, "revision": text.revision},
     )

@@ -47,6 +47,11 @@ def check_line(text: str) -> str:
     return line
 
 
+def flatten_line(text: str) -> str:
+    """Return `text` on one line, without control characters."""
+    return _CONTROL.sub(" ", text).replace("\u2028", " ").replace("\u2029", " ")
+
+
 def check_title(text: str) -> str:
     """Return `text` as it is.
 

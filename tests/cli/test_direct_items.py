@@ -127,6 +127,13 @@ def test_large_answers_are_whole(client: DirectClient) -> None:
         assert client.call("get_item_detail", type="docs", id=made["id"])["content"] == content
         assert client.call("update_current_state", content=content)["content"] == content
         assert client.call("get_current_state")["content"] == content
+    # What fits no answer is shown in part, and is written all the same.
+    made = client.call("create_item", type="docs", title="control", content="\x01" * 102_400)
+    assert made["partial"]["bytes"] > 600_000
+    assert client.call("get_items", type="docs")["items"][0]["title"] == "control"
+    for _ in range(4):
+        client.call("update_current_state", content="状態" * 51_200)
+    assert "partial" in client.call("get_state_history")
     for number in range(20):
         tags = [f"a tag with a long name, number {number}-{place}" for place in range(50)]
         client.call("create_item", type="docs", title="tagged", tags=tags)

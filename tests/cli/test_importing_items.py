@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli.moving_in.item_file import MAX_PART_CHARS, MAX_PART_LINES, ItemFileImport
+from cli.moving_in.item_file import MAX_PART_CHARS, MAX_PART_LINES, ItemLinesImport, read_item_file
 from tests.cli.conftest import Home
 
 DOC = {"key": "doc-3", "title": "d", "related": ["task-7", "doc-99"]}
@@ -39,7 +39,7 @@ class Recorder:
 
 
 def run(path: Path, caller: Recorder | None, *, replaces: bool = False, workspace: str | None = None) -> Any:
-    found = ItemFileImport(path, workspace, replaces=replaces)
+    found = ItemLinesImport(lambda: read_item_file(path), workspace, replaces=replaces)
     found.run(caller, lambda _: None)
     return found.report
 

@@ -237,3 +237,11 @@ async def test_a_blank_query_is_refused_as_documented(node: Node, people: People
     answer = await node.call(people.admin.token, "items", "semantic_search", {"query": " "})
     error = answer.result["structuredContent"]
     assert (error["code"], error["data"]["details"]["field"]) == (1002, "query")
+
+
+async def test_titles_of_several_lines_are_found(node: Node, people: People) -> None:
+    token = people.admin.token
+    title = "How to\n\tbrew\x07 tea\u2028at home"
+    await call(node, token, "create_item", type="note", title=title, content="water\x01\ud7ff")
+    assert await search(node, token, "preparing a hot drink") == [title]
+    assert (await call(node, token, "semantic_search", query="tea"))["pending"] == 0
