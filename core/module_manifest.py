@@ -34,11 +34,12 @@ class ToolManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 class AccountManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A harmless GET request below the service's base URL that tells whose a credential is. `name` is the JSON pointer
-    of the account's name in its answer."""
+    of the account's name in its answer; with one of `rejection_statuses` the vendor does not take the credential."""
 
     path: str
     name: str
     headers: dict[str, str] = {}
+    rejection_statuses: tuple[int, ...] = (401,)
 
 
 class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -60,6 +61,10 @@ class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     def has_vendor(self) -> bool:
         """Check whether the module's tools use an account at a vendor."""
         return bool(self.base_url)
+
+    def is_rejection(self, status: int | None) -> bool:
+        """Check whether the vendor says by this status of the account request that it does not take the credential."""
+        return self.account is not None and status in self.account.rejection_statuses
 
 
 def load_module_manifests(folder: Path) -> tuple[ModuleManifest, ...]:

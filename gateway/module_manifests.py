@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from core.module_manifest import AccountManifest, CapabilityKind, ModuleManifest, ToolManifest
-from modules.kit import Module, build_json_schema
+from modules.kit import Module, VendorApi, build_json_schema
 
 if TYPE_CHECKING:  # the catalogue compares the manifests of packages with their code
     from gateway.catalogue import Catalogue
@@ -22,7 +22,7 @@ def build_module_manifest(module: Module) -> ModuleManifest:
     for kind, declared in ((CapabilityKind.RESOURCE, module.resources), (CapabilityKind.PROMPT, module.prompts)):
         tools |= {one.name: ToolManifest(one.title, True, tuple(sorted(one.scopes)), kind) for one in declared}
     form, api = module.settings_form, module.vendor
-    account = None if api is None else AccountManifest(api.account.path, api.account.name, dict(api.headers))
+    account = None if api is None else _build_account_manifest(api)
     return ModuleManifest(
         module.name,
         module.title,
@@ -34,3 +34,8 @@ def build_module_manifest(module: Module) -> ModuleManifest:
         settings={} if form is None else dict(build_json_schema(form)),
         hosts={} if api is None else dict(api.hosts),
     )
+
+
+def _build_account_manifest(api: VendorApi) -> AccountManifest:
+    request = api.account
+    return AccountManifest(request.path, request.name, dict(api.headers), request.rejection_statuses)

@@ -23,6 +23,8 @@ PURGE_AFTER = timedelta(hours=20)
 """For so long deleted rows may stay; a table is rewritten once in that time at most."""
 LOOK_SECONDS = 1800.0
 REWRITE_SECONDS = 3600.0
+ATTEMPTS = 2
+"""To rewrite a table, one after the other."""
 
 log = logging.getLogger(__name__)
 
@@ -83,13 +85,17 @@ async def _purge(connection: Any, is_embedded: bool, deleted_before: datetime | 
 
 
 async def _rewrite(connection: Any, name: str) -> bool:
-    """Rewrite a table; tell whether nothing deleted is left in it."""
+    """Rewrite a table; tell whether nothing deleted is left in it. Once more where there is: it may have been deleted
+    at this very moment, which a statement that waits for the table may still see."""
     try:
-        async with connection.transaction():
-            await connection.execute("SELECT core.lock_dirty_table($1)", name)
-            return await connection.fetchval("SELECT core.rewrite_dirty_table($1)", name)
+        for _ in range(ATTEMPTS):
+            async with connection.transaction():
+                await connection.execute("SELECT core.lock_dirty_table($1)", name)
+                if await connection.fetchval("SELECT core.rewrite_dirty_table($1)", name):
+                    return True
     except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
-        return False
+        pass
+    return False
 
 
 @contextlib.asynccontextmanager

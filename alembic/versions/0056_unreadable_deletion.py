@@ -2,7 +2,9 @@
 person, and their rewrite. Until now the schema `search` had both for itself.
 
 A mark is made by a trigger, which holds its table's lock until the commit; a rewrite waits for that, and removes the
-marks. Nobody waits for another's mark: a table may have several.
+marks. Nobody waits for another's mark: a table may have several. `app.dirty_tables` names those that the transaction
+has found marked or has marked: a workspace is deleted with half a million rows, and a trigger before each of them ends
+at its condition.
 """
 
 from typing import LiteralString
@@ -30,11 +32,15 @@ CREATE FUNCTION core.mark_dirty() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
         marked constant text := TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME;
+        known constant text := coalesce(current_setting('app.dirty_tables', true), '');
     BEGIN
-        IF NOT EXISTS (SELECT FROM core.dirty_tables d WHERE d.name = marked) THEN
-            INSERT INTO core.dirty_tables (name) VALUES (marked);
+        IF strpos(known, marked || ' ') = 0 THEN
+            IF NOT EXISTS (SELECT FROM core.dirty_tables d WHERE d.name = marked) THEN
+                INSERT INTO core.dirty_tables (name) VALUES (marked);
+            END IF;
+            PERFORM set_config('app.dirty_tables', known || marked || ' ', true);
         END IF;
-        RETURN NULL;
+        RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
     END $$;
 """
 
@@ -104,11 +110,13 @@ REVOKE ALL ON FUNCTION core.mark_dirty, core.list_dirty_tables, core.lock_dirty_
 GRANT EXECUTE ON FUNCTION core.list_dirty_tables, core.lock_dirty_table, core.rewrite_dirty_table TO mcpist_console;
 """
 
+_ITEM_PARTS: tuple[LiteralString, ...] = ("0", "1", "2", "3", "4", "5", "6", "7")
+_ITEM_TEXTS = "type, title, description, content, status, category, start_date, end_date, version, tags"
 # The tables that hold text of a person, and no sealed text: which of their columns may lose some by a change, and when
 # they do. Items are written whole, and rows that are deleted always lose it.
 TRACKED: tuple[tuple[LiteralString, LiteralString, LiteralString], ...] = (
     ("modules.item_workspaces", "name", ""),
-    ("modules.items", "type, title, description, content, status, category, start_date, end_date, version, tags", ""),
+    *(("modules.items_" + part, _ITEM_TEXTS, "") for part in _ITEM_PARTS),
     ("modules.item_tags", "", ""),
     ("modules.item_tag_counts", "", ""),
     ("modules.item_aliases", "", ""),
@@ -225,10 +233,10 @@ UNITE_ITEMS: LiteralString = _REBUILD_ITEMS.format(
 
 # Of a job, what it has said of its progress, which may name a document; a schedule's jobs have its title.
 JOBS = """
-CREATE TRIGGER mark_deleted AFTER DELETE ON jobs.jobs FOR EACH ROW
+CREATE TRIGGER mark_deleted BEFORE DELETE ON jobs.jobs FOR EACH ROW
     WHEN (OLD.message <> '' OR OLD.schedule_id IS NOT NULL OR OLD.idempotency_key IS NOT NULL)
     EXECUTE FUNCTION core.mark_dirty();
-CREATE TRIGGER mark_changed AFTER UPDATE OF message ON jobs.jobs FOR EACH ROW
+CREATE TRIGGER mark_changed BEFORE UPDATE OF message ON jobs.jobs FOR EACH ROW
     WHEN (OLD.message <> '' AND OLD.message IS DISTINCT FROM NEW.message) EXECUTE FUNCTION core.mark_dirty();
 """
 
@@ -342,14 +350,16 @@ def downgrade() -> None:
 
 
 def _build_triggers(table: LiteralString, changed: LiteralString, condition: LiteralString) -> LiteralString:
+    unknown: LiteralString = f"coalesce(strpos(current_setting('app.dirty_tables', true), '{table} '), 0) = 0"
     script: LiteralString = f"""
-CREATE TRIGGER mark_deleted AFTER DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION core.mark_dirty();
-"""
-    if changed:
-        when: LiteralString = f" WHEN ({condition})" if condition else ""
-        script += f"""CREATE TRIGGER mark_changed AFTER UPDATE OF {changed} ON {table} FOR EACH ROW{when}
+CREATE TRIGGER mark_deleted BEFORE DELETE ON {table} FOR EACH ROW WHEN ({unknown})
     EXECUTE FUNCTION core.mark_dirty();
 """
-    if table.startswith("modules.") and table != "modules.items":  # the owner may look at the others already
+    if changed:
+        when: LiteralString = f"{unknown} AND {condition}" if condition else unknown
+        script += f"""CREATE TRIGGER mark_changed BEFORE UPDATE OF {changed} ON {table} FOR EACH ROW WHEN ({when})
+    EXECUTE FUNCTION core.mark_dirty();
+"""
+    if table.startswith("modules.") and not table.startswith("modules.items_"):  # of others the owner sees the rows
         script += f"CREATE POLICY owner_counts ON {table} FOR SELECT TO mcpist_owner USING (true);"
     return script

@@ -38,7 +38,7 @@ class CredentialCheckResult:
 class CredentialChecker:
     """Tests stored keys of all tenants, and keeps their state true.
 
-    A key that the vendor refuses (401) becomes broken at once, unlike after a call's 401, which is asked about again
+    A key that the vendor does not take becomes broken at once, unlike after a call's 401, which is asked about again
     (docs/decisions/0030): whoever tests it wants the vendor's word. A broken one that the vendor accepts is used again.
     Any other failure changes nothing. An account that was connected by OAuth is refreshed by itself: no vendor is
     asked.
@@ -89,7 +89,7 @@ class CredentialChecker:
         verdict = await self._ask(tenant_id, None if actor.user_id is None else caller, module, stored, secret)
         if isinstance(verdict, AccountIdentity):
             return await self._record_working(actor, tenant_id, stored, secret, verdict.name or verdict.id)
-        if verdict.status == 401:
+        if module.is_rejection(verdict.status):
             message = "the vendor does not accept it any more: it was revoked or has expired there"
             return await self._record_broken(tenant_id, stored, REJECTED, message)
         return CredentialCheckResult(False, stored.broken, stored.account, "", get_key_problem(verdict))

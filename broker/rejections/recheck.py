@@ -149,13 +149,13 @@ class VendorCredentialProbe:
         )
         if not isinstance(identity, VendorFailure):
             return ProbeResult(CredentialVerdict.ACCEPTED)
-        return ProbeResult(_get_verdict(identity), identity.retry_after or 0.0)
+        return ProbeResult(_get_verdict(manifest, identity), identity.retry_after or 0.0)
 
 
-def _get_verdict(failure: VendorFailure) -> CredentialVerdict:
+def _get_verdict(manifest: ModuleManifest, failure: VendorFailure) -> CredentialVerdict:
     if failure.error_class is ErrorClass.THROTTLED:
         return CredentialVerdict.BUSY
-    if failure.status == 401:
+    if manifest.is_rejection(failure.status):
         return CredentialVerdict.REJECTED
     is_rejection = failure.status is not None and 400 <= failure.status < 500 and failure.status not in TIMEOUT_STATUSES
     return CredentialVerdict.ACCEPTED if is_rejection else CredentialVerdict.UNKNOWN

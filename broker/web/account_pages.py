@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 from uuid import UUID
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -23,7 +24,7 @@ from broker.identity.sign_in_state import ACCOUNT_PATH, SignInRefused
 from broker.mandates.mandate_records import MandateEntry
 from broker.mandates.mandates import Mandates
 from broker.web.cookies import find_browser_session
-from broker.web.i18n import PageError
+from broker.web.i18n import PageError, isolate_name
 from broker.web.request_parsing import read_form, read_query
 from broker.web.sign_in_pages import FLOW_SECONDS, identify_browser
 from broker.web.web_dependencies import WebDependencies
@@ -244,7 +245,7 @@ def _build_mandate_view(entry: MandateEntry) -> Mapping[str, Any]:
         "id": entry.id,
         "title": entry.title,
         "purpose": entry.purpose,
-        "tools": ", ".join(entry.tools),
+        "tools": Markup(", ").join(isolate_name(tool) for tool in entry.tools),
         "client": entry.client,
         "created_at": entry.created_at,
         "waits": entry.consented_at is None,

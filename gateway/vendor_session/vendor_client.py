@@ -25,6 +25,7 @@ from gateway.vendor_session.vendor_problems import (
     EXCHANGE_ERRORS,
     RATE_LIMITED_TEXT,
     REDIRECT_STATUSES,
+    REJECTED_TEXT,
     SCOPE_MISSING_TEXT,
     OriginNotAllowed,
     build_answer_problem,
@@ -146,23 +147,21 @@ class VendorClient(msgspec.Struct, eq=False):
     async def _send_again(
         self, request: OutgoingRequest, lease: LeaseLike, outcome: VendorAnswer | ExchangeFailure
     ) -> tuple[VendorAnswer | ExchangeFailure, VendorProblem | None]:
-        """Send it again where that is safe, or with a new lease after a 401."""
+        """Send it again where that is safe, or with a new lease after a rejection."""
         outcome = await self._retry(request, lease, outcome)
-        if isinstance(outcome, VendorAnswer) and outcome.status == 401:
-            return await self._retry_with_new_lease(request, lease, outcome)
+        if isinstance(outcome, VendorAnswer) and self._is_rejection(outcome):
+            return await self._retry_with_new_lease(request, lease)
         return outcome, None
 
     async def _retry_with_new_lease(
-        self, request: OutgoingRequest, refused: LeaseLike, refusal: VendorAnswer
+        self, request: OutgoingRequest, refused: LeaseLike
     ) -> tuple[VendorAnswer | ExchangeFailure, VendorProblem | None]:
-        """Send the request once more after a 401. A second 401 is reported to the lease source, whose error counts for
-        more. One that says that a scope is missing is neither."""
-        if self._lacks_scope(refusal):
-            return refusal, None
+        """Send the request once more after a rejection. A second one is reported to the lease source, whose error
+        counts for more."""
         lease = await self._lease.lease(refused.version)
         first = await self._send(request, self._build_header_lines(request, lease))
         outcome = await self._retry(request, lease, first)
-        if isinstance(outcome, ExchangeFailure) or outcome.status != 401 or self._lacks_scope(outcome):
+        if isinstance(outcome, ExchangeFailure) or not self._is_rejection(outcome):
             return outcome, None
         problem = None
         with suppress(MCPistError):
@@ -203,6 +202,14 @@ class VendorClient(msgspec.Struct, eq=False):
         scope = ALL_PATHS if limit.everything else derive_limit_scope(request.path)
         self._access.limits.block(self._access.key, scope, limit.seconds)
         return limit.seconds
+
+    def _is_rejection(self, answer: VendorAnswer) -> bool:
+        """Check whether the vendor says that it does not take the credential. A 401 for a missing scope does not."""
+        if answer.status == 401:
+            return not self._lacks_scope(answer)
+        if not 400 < answer.status < 500:
+            return False
+        return read_with_module(self._access.endpoint.api.rejects_credential, answer) is True
 
     def _lacks_scope(self, answer: VendorAnswer) -> bool:
         return read_with_module(self._access.endpoint.api.lacks_scope, answer) is True
@@ -266,6 +273,8 @@ class VendorClient(msgspec.Struct, eq=False):
             return build_failure_problem(outcome, writes=not request.repeatable)
         if outcome.status == 401 and self._lacks_scope(outcome):
             return VendorProblem("forbidden", SCOPE_MISSING_TEXT, answer=outcome)
+        if outcome.status != 401 and self._is_rejection(outcome):
+            return VendorProblem("unauthorized", REJECTED_TEXT, answer=outcome)
         limit = self._read_rate_limit(outcome)
         wait = limit.seconds if limit else parse_retry_after(outcome, self._access.transport.wall_clock)
         return build_answer_problem(outcome, wait=wait, limited=limit is not None)

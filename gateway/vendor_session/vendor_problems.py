@@ -24,6 +24,7 @@ AMBIGUOUS_STATUS = 302
 SCOPE_MISSING_TEXT = (
     "the connected account was not granted the scope that this needs; connect it again and agree to what the tool needs"
 )
+REJECTED_TEXT = "the vendor does not accept the credential; connect the account again"
 RATE_LIMITED_TEXT = "the vendor's rate limit for this credential is used up"
 
 
@@ -108,7 +109,7 @@ def round_up_seconds(seconds: float) -> int:
 
 
 _MEANINGS: dict[int, tuple[VendorProblemKind, str]] = {
-    401: ("unauthorized", "the vendor does not accept the credential; connect the account again"),
+    401: ("unauthorized", REJECTED_TEXT),
     402: (
         "forbidden",
         "the vendor requires payment: the plan of the account does not cover it, or its quota is used up",

@@ -197,10 +197,10 @@ class SummaryEntry(BaseModel):
 
 class ActivityTotals(BaseModel):
     """Whole minutes and counts of a day. Two meetings at once take the time of one; what one has declined, or is free
-    in, counts for nothing."""
+    in, counts for nothing. What no source could tell is missing."""
 
-    tracked_minutes: int
-    meetings_minutes: int
+    tracked_minutes: Missable[int] = None
+    meetings_minutes: Missable[int] = None
     exercise_minutes: Missable[int] = None
     sleep_minutes: Missable[int] = None
     steps: Missable[int] = None
@@ -299,21 +299,24 @@ def _format_cursor(cursor: str | None) -> list[str]:
 
 
 def _build_single_day(summary: ActivitySummary) -> SummaryDay:
-    totals = summary.totals or ActivityTotals(tracked_minutes=0, meetings_minutes=0)
+    totals = summary.totals or ActivityTotals()
     return SummaryDay(date=summary.date or "", entries=summary.entries or [], totals=totals, left_out=summary.left_out)
 
 
 def _format_day(day: SummaryDay, zone: str) -> list[str]:
     totals = day.totals
-    heads = [
-        f"tracked {_format_minutes(totals.tracked_minutes)}",
-        f"meetings {_format_minutes(totals.meetings_minutes)}",
-    ]
-    heads += [f"asleep {_format_minutes(totals.sleep_minutes)}"] if totals.sleep_minutes is not None else []
+    named = (
+        ("tracked", totals.tracked_minutes), ("meetings", totals.meetings_minutes), ("asleep", totals.sleep_minutes),
+    )  # fmt: skip
+    heads = [f"{name} {_format_minutes(minutes)}" for name, minutes in named if minutes is not None]
     heads += [f"{totals.steps:,} steps"] if totals.steps is not None else []
-    lines = [f"- {one.start} to {one.end}: {one.title}{_format_project(one)}" for one in day.entries]
+    lines = [f"- {one.start} to {one.end}: {_format_title(one)}{_format_project(one)}" for one in day.entries]
     more = [f"- and {day.left_out} more"] if day.left_out else []
-    return [f"{day.date} ({zone}): {', '.join(heads)}", *lines, *more]
+    return [f"{day.date} ({zone}): {', '.join(heads) or 'no totals'}", *lines, *more]
+
+
+def _format_title(entry: SummaryEntry) -> str:
+    return entry.title or (NO_DESCRIPTION if entry.kind == "time_entry" else NO_TITLE)
 
 
 def _format_project(entry: SummaryEntry) -> str:
@@ -326,4 +329,9 @@ def _format_source(state: SourceState) -> str:
         origin = f"as of {state.synced_at:%Y-%m-%dT%H:%MZ}" if state.synced_at else "read now"
         return f"{state.source.label}: {origin}"
     link = f" Connect it at {state.connect_url}." if state.connect_url and state.connect_url not in state.error else ""
-    return f"{state.source.label}: {state.error}{link}"
+    return f"{describe_error(state.source, state.error)}{link}"
+
+
+def describe_error(source: ActivitySource, error: str) -> str:
+    """Describe why a source could not be read, with its name in front once."""
+    return error if error.startswith(source.label) else f"{source.label}: {error}"

@@ -5,6 +5,7 @@ A day begins when the clocks of its zone show midnight, and ends when the next o
 the clocks change, and none where its zone has skipped it (30 December 2011 in Apia).
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Literal, NamedTuple
@@ -16,6 +17,8 @@ from modules.kit.time_zones import load_zone
 
 ZoneOrigin = Literal["given", "profile", "calendar", "default"]
 MAX_DAYS = 366
+ZONE_SECONDS = 10.0
+"""How long the calendar is waited for that names the zone."""
 FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2200, 1, 1)
 
 
@@ -108,8 +111,9 @@ async def _find_calendar_zone(context: Context) -> ZoneInfo | None:
     try:
         if not (await context.check_read(CURRENT_TIME)).is_usable:
             return None
-        return load_zone(str((await context.read(CURRENT_TIME)).get("time_zone", "")))
-    except ToolError:
+        async with asyncio.timeout(ZONE_SECONDS):
+            return load_zone(str((await context.read(CURRENT_TIME)).get("time_zone", "")))
+    except (ToolError, TimeoutError):
         return None  # nothing but the zone depends on it
 
 

@@ -1,6 +1,8 @@
 """Reading a stream for a time: what is stored where all of the time is, else live. Nothing of a source is shown that
 the person may not use any more, or whose account is gone."""
 
+import asyncio
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -11,6 +13,8 @@ from modules.activity.streams import ActivityRow, ActivityStream
 from modules.kit import Context, ToolError
 
 NO_ACCOUNT = UUID(int=0)
+PATIENCE_SECONDS = 20.0
+"""How long a summary waits for a source: the others are shown in time, as a call has sixty seconds."""
 
 
 class StreamReading(NamedTuple):
@@ -40,6 +44,22 @@ async def read_stream(context: Context, stream: ActivityStream, period: Period) 
     except ToolError as error:
         return StreamReading(stream, [], error=str(error))
     return StreamReading(stream, [one for one in rows if span.has(one.starts_at, one.ends_at)])
+
+
+async def read_together(
+    context: Context, streams: Sequence[ActivityStream], period: Period
+) -> Mapping[str, StreamReading]:
+    """Read streams at the same time, by their names; one that takes too long is given up."""
+    readings = await asyncio.gather(*(_read_patiently(context, one, period) for one in streams))
+    return {one.stream.name: one for one in readings}
+
+
+async def _read_patiently(context: Context, stream: ActivityStream, period: Period) -> StreamReading:
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await read_stream(context, stream, period)
+    except TimeoutError:
+        return StreamReading(stream, [], error="the vendor did not answer in time; try again later")
 
 
 async def read_required(context: Context, stream: ActivityStream, period: Period) -> StreamReading:

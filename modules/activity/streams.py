@@ -25,7 +25,7 @@ MAX_ROWS = 10_000
 """Of one reading; of what is stored for a stream at once, too."""
 MAX_REQUESTS = 400
 """Of one reading."""
-TOGGL_PAGE = 1_000
+TOGGL_PAGE = 10_000
 CALENDAR_PAGE, SESSION_PAGE, RATE_PAGE = 100, 25, 100
 TOTALS_DAYS = 90
 ALL_DAY_BEFORE, ALL_DAY_AFTER = timedelta(hours=14), timedelta(hours=12)
@@ -47,8 +47,7 @@ Fetch = Callable[[Context, TimeSpan], Awaitable[list[ActivityRow]]]
 
 @dataclass(frozen=True, slots=True)
 class ActivityStream:
-    """What one tool gives of a source. `lead` is how long before a time it is asked for what runs into it; `history`
-    is how far back the source gives anything, None for all."""
+    """What one tool gives of a source. `lead` is how long before a time it is asked for what runs into it."""
 
     name: str
     source: ActivitySource
@@ -56,11 +55,10 @@ class ActivityStream:
     fetch: Fetch
     is_civil: bool = False
     lead: timedelta = timedelta(0)
-    history: timedelta | None = None
 
 
 async def fetch_time_entries(context: Context, span: TimeSpan) -> list[ActivityRow]:
-    """Fetch the time entries that began within a day before a time, or in it."""
+    """Fetch the time entries that began within a week before a time, or in it: a timer may have been forgotten."""
     now = datetime.now(UTC)
     rows, waiting = dict[str, ActivityRow](), [TimeSpan(span.start - TIME_ENTRY_LEAD, span.end)]
     for _ in range(MAX_REQUESTS):
@@ -125,12 +123,9 @@ async def fetch_resting_heart_rates(context: Context, span: TimeSpan) -> list[Ac
     return await _fetch_dated(context, RESTING_HEART_RATES, "resting_heart_rates", RATE_PAGE, span)
 
 
-TIME_ENTRY_LEAD = timedelta(days=1)
+TIME_ENTRY_LEAD = timedelta(days=7)
 STREAMS: tuple[ActivityStream, ...] = (
-    ActivityStream(
-        "time_entries", ActivitySource.TOGGL, TIME_ENTRIES, fetch_time_entries,
-        lead=TIME_ENTRY_LEAD, history=timedelta(days=87),
-    ),
+    ActivityStream("time_entries", ActivitySource.TOGGL, TIME_ENTRIES, fetch_time_entries, lead=TIME_ENTRY_LEAD),
     ActivityStream("events", ActivitySource.GOOGLE_CALENDAR, EVENTS, fetch_events, lead=timedelta(days=400)),
     ActivityStream("daily_totals", ActivitySource.GOOGLE_HEALTH, DAILY_TOTALS, fetch_daily_totals, is_civil=True),
     ActivityStream("sleeps", ActivitySource.GOOGLE_HEALTH, SLEEPS, fetch_sleeps, is_civil=True),

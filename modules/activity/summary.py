@@ -46,8 +46,10 @@ def build_summary_day(day: date, readings: Readings, period: Period) -> SummaryD
     entries.sort(key=_get_order)
     meetings = [own.span.cut(*get_span(one)) for one in events if is_meeting(one)]
     totals = ActivityTotals(
-        tracked_minutes=count_minutes(own.span.cut(*get_span(one)) for one in tracked),
-        meetings_minutes=count_covered_minutes(meetings),
+        tracked_minutes=_count_known(
+            readings, "time_entries", count_minutes(own.span.cut(*get_span(one)) for one in tracked)
+        ),
+        meetings_minutes=_count_known(readings, "events", count_covered_minutes(meetings)),
         **_add_up_health(day, readings, exercises, sleeps),
     )
     return SummaryDay(
@@ -66,6 +68,11 @@ def build_source_state(source: ActivitySource, readings: Sequence[StreamReading]
         synced_at=min(synced) if synced and len(synced) == len(readings) else None,
         error=failed.error if failed is not None else None,
     )
+
+
+def _count_known(readings: Readings, stream: str, minutes: int) -> int | None:
+    """Return the minutes of a stream; None where it could not be read, as nobody knows that there are none."""
+    return None if stream in readings and readings[stream].error else minutes
 
 
 def _list_rows(readings: Readings, stream: str) -> list[ActivityRow]:

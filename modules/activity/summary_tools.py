@@ -8,7 +8,7 @@ from pydantic import Field
 from modules.activity.entry_tools import READ, READ_HINTS
 from modules.activity.models import NO_ACTIVITY, ActivitySummary, TimeZone
 from modules.activity.periods import build_period, find_zone, get_today
-from modules.activity.reading import read_stream
+from modules.activity.reading import read_together
 from modules.activity.sources import READS, ActivitySource
 from modules.activity.streams import STREAMS
 from modules.activity.summary import build_source_state, build_summary_day
@@ -39,7 +39,7 @@ async def summary(
     found = await find_zone(context, time_zone)
     first = date or get_today(datetime.now(UTC), found.zone) - timedelta(days=days - 1)
     period = build_period(first, first + timedelta(days=days - 1), found.zone)
-    readings = {one.name: await read_stream(context, one, period) for one in STREAMS}
+    readings = await read_together(context, STREAMS, period)
     sources = [
         build_source_state(source, [one for one in readings.values() if one.stream.source is source])
         for source in ActivitySource

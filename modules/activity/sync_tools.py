@@ -9,7 +9,7 @@ from pydantic import Field
 
 from modules.activity.entry_store import delete_streams, find_sync, replace_rows
 from modules.activity.entry_tools import WRITE
-from modules.activity.models import ActivitySync, DeletedActivity, SourceSync
+from modules.activity.models import ActivitySync, DeletedActivity, SourceSync, describe_error
 from modules.activity.periods import MAX_DAYS, TimeSpan, begin_day, find_zone, get_today
 from modules.activity.reading import NO_ACCOUNT
 from modules.activity.sources import READS, ActivitySource
@@ -65,7 +65,7 @@ async def sync_activity(
         synced.append(await _sync_source(context, source, days, clock))
     await context.report_progress(len(wanted), len(wanted))
     if all(one.error is not None and not one.entries for one in synced):
-        raise ToolError(" ".join(f"{one.source.label}: {one.error}" for one in synced))
+        raise ToolError(" ".join(describe_error(one.source, one.error or "") for one in synced))
     return ActivitySync(message=" ".join(map(_describe_sync, synced)), synced_at=clock.now, sources=synced)
 
 
@@ -123,11 +123,9 @@ def _choose_span(stream: ActivityStream, known: TimeSpan | None, days: int | Non
     if known is not None and known.end <= end:
         again = known.end - AGAIN
         start = min(start, again) if days is not None else max(again, end - timedelta(days=MAX_DAYS))
-    if stream.history is not None:
-        start = max(start, clock.now - stream.history)
     return TimeSpan(max(start, end - timedelta(days=MAX_DAYS + 1)), end)
 
 
 def _describe_sync(one: SourceSync) -> str:
-    told = f"{one.source.label}: {one.entries} entries." if one.connected else f"{one.source.label}:"
-    return told if one.error is None else f"{told} {one.error}"
+    told = [f"{one.source.label}: {one.entries} entries."] if one.connected else []
+    return " ".join(told if one.error is None else [*told, describe_error(one.source, one.error)])

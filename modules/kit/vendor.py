@@ -220,10 +220,12 @@ class Vendor(Protocol):
 @dataclass(frozen=True, slots=True)
 class AccountRequest:
     """A harmless GET request that tells whose a credential is. `path` is below the base URL and already encoded; `name`
-    is the JSON pointer (RFC 6901) of the account's name in the answer, such as ``/login``."""
+    is the JSON pointer (RFC 6901) of the account's name in the answer, such as ``/login``. `rejection_statuses` are
+    those by which the vendor says of this request that it does not take the credential."""
 
     path: str
     name: str
+    rejection_statuses: tuple[int, ...] = (401,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,9 @@ class VendorApi:
 
     `lacks_scope` tells whether an answer of status 401 says that a working credential has not the scope for this
     request. Such an answer ends no credential: every other 401 is reported as the end of one.
+
+    `rejects_credential` tells whether an answer of another status says that the vendor does not take the credential; it
+    then counts as a 401. `account` needs the status in its `rejection_statuses`.
 
     The path of `base_url` may hold placeholders such as ``{site}``, which what is known of the connection fills
     (:meth:`Vendor.get_connection`): ``https://api.atlassian.com/ex/jira/{site}``.
@@ -254,6 +259,7 @@ class VendorApi:
     rate_limit: Callable[[VendorAnswer], RateLimit | None] | None = None
     hosts: Mapping[str, str] = field(default_factory=dict[str, str])
     lacks_scope: Callable[[VendorAnswer], bool] | None = None
+    rejects_credential: Callable[[VendorAnswer], bool] | None = None
 
     def __post_init__(self) -> None:
         for name, url in self.hosts.items():

@@ -1,8 +1,8 @@
-"""Toggl Track, through its API version 9 at api.track.toggl.com."""
+"""Toggl Track, through its API version 9 and its Reports API version 3 at api.track.toggl.com."""
 
 from modules.kit import AccountRequest, Icon, Module, ParameterSample, VendorApi
 from modules.toggl import projects, time_entries, timers
-from modules.toggl.error_messages import read_rate_limit
+from modules.toggl.error_messages import read_rate_limit, rejects_token
 from modules.toggl.parameters import READ, WRITE
 
 TOOLS = (*projects.TOOLS, *time_entries.TOOLS, *timers.TOOLS)
@@ -15,9 +15,10 @@ MODULE = Module(
     tools=TOOLS,
     icon=Icon("#c2378f", "M12 4a8 8 0 1 0 .01 0ZM12 8v4.5l3 2M10 2h4"),
     vendor=VendorApi(
-        base_url="https://api.track.toggl.com/api/v9",
-        account=AccountRequest("/me", name="/email"),
+        base_url="https://api.track.toggl.com",
+        account=AccountRequest("/api/v9/me", name="/email", rejection_statuses=(401, 403)),
         rate_limit=read_rate_limit,
+        rejects_credential=rejects_token,
     ),
     samples={
         "workspace_id": ParameterSample(7042, "list_workspaces", "/workspaces/0/id"),

@@ -18,15 +18,11 @@ _KNOWN: tuple[tuple[int, re.Pattern[str], VendorProblemKind, str], ...] = (
         400,
         re.compile(r"start_date must not be earlier"),
         "invalid",
-        "Toggl gives time entries of about the last three months only: give a later start_date",
-    ),
-    (
-        403,
-        re.compile(r"incorrect username", re.IGNORECASE),
-        "unauthorized",
-        "Toggl does not take the API token that is connected, which was perhaps reset: connect the one that it has now",
+        "Toggl gives no time entries of so long ago: give a later start_date",
     ),
 )
+_WRONG_TOKEN = re.compile(rb"incorrect username", re.IGNORECASE)
+"""How Toggl refuses a token that it does not know or has reset, with 403."""
 _BY_STATUS: Mapping[int, tuple[VendorProblemKind, str]] = {
     400: ("invalid", "Toggl refuses the values: check them against the tool schema, and that the ids exist"),
     403: (
@@ -44,10 +40,15 @@ def read_rate_limit(answer: VendorAnswer) -> RateLimit | None:
     return RateLimit(LEAK_SECONDS) if answer.status == 429 else None
 
 
+def rejects_token(answer: VendorAnswer) -> bool:
+    """Check whether a refusal is that of a token that Toggl does not take. Any other 403 is about a permission."""
+    return answer.status == 403 and _WRONG_TOKEN.search(answer.body[:_MAX_BYTES]) is not None
+
+
 def explain_problem(problem: VendorProblem) -> VendorProblem:
     """`problem` with a text that says what to do."""
     answer = problem.answer
-    if answer is None or problem.unknown or problem.kind == "rate_limited":
+    if answer is None or problem.unknown or problem.kind in ("rate_limited", "unauthorized"):
         return problem  # the session knows more
     message = answer.body[:_MAX_BYTES].decode(errors="replace")
     for status, form, kind, text in _KNOWN:

@@ -3,13 +3,11 @@
 from modules.kit import Context, build_path, tool
 from modules.kit.paging import PageNumber, parse_cursor, read_page
 from modules.kit.parameters import READ_HINTS, CursorText, PerPage
-from modules.kit.results import read_rows
 from modules.toggl.parameters import READ, WorkspaceId
-from modules.toggl.rest_client import choose_workspace, fetch_profile, read_list, send_request
-from modules.toggl.results import Project, Projects, TogglProfile, TogglWorkspace, Workspaces
+from modules.toggl.rest_client import choose_workspace, fetch_profile, fetch_workspaces, read_list, send_request
+from modules.toggl.results import Project, Projects, TogglProfile, Workspaces
 
 PAGING = PageNumber(size="per_page", parameter="page")
-MAX_WORKSPACES = 200
 
 
 @tool(hints=READ_HINTS, scopes=[READ], keywords="who, account, time zone")
@@ -21,8 +19,7 @@ async def get_profile(context: Context) -> TogglProfile:
 @tool(hints=READ_HINTS, scopes=[READ])
 async def list_workspaces(context: Context) -> Workspaces:
     """Workspaces of the account, at most 200."""
-    answer = await send_request(context, "GET", "/me/workspaces")
-    read = await read_rows(answer, TogglWorkspace, read_list(answer)[:MAX_WORKSPACES])
+    read = await fetch_workspaces(context)
     return Workspaces(workspaces=read.rows, unreadable=read.unreadable)
 
 

@@ -3,19 +3,23 @@
 from typing import Any
 
 from modules.kit import Context, ToolError, VendorAnswer, VendorProblem
-from modules.kit.results import read_object
+from modules.kit.results import ReadRows, read_object, read_rows
 from modules.toggl.error_messages import explain_problem
-from modules.toggl.results import TogglProfile
+from modules.toggl.results import TogglProfile, TogglWorkspace
+
+MAX_WORKSPACES = 200
+API = "/api/v9"
+REPORTS = "/reports/api/v3"
 
 
-async def send_request(context: Context, method: str, address: str, **options: Any) -> VendorAnswer:
-    """Send one request; `options` are those of :meth:`modules.kit.Vendor.request`.
+async def send_request(context: Context, method: str, address: str, *, api: str = API, **options: Any) -> VendorAnswer:
+    """Send one request to one of Toggl's APIs; `options` are those of :meth:`modules.kit.Vendor.request`.
 
     Raises:
         VendorProblem: Toggl refused it; the text says what to do.
     """
     try:
-        return await context.vendor.request(method, address, **options)
+        return await context.vendor.request(method, f"{api}{address}", **options)
     except VendorProblem as problem:
         raise explain_problem(problem) from None
 
@@ -33,6 +37,12 @@ def read_list(answer: VendorAnswer) -> list[Any]:
 async def fetch_profile(context: Context) -> TogglProfile:
     """Fetch whose the account is."""
     return read_object(await send_request(context, "GET", "/me"), TogglProfile)
+
+
+async def fetch_workspaces(context: Context) -> ReadRows[TogglWorkspace]:
+    """Fetch the account's workspaces, at most 200."""
+    answer = await send_request(context, "GET", "/me/workspaces")
+    return await read_rows(answer, TogglWorkspace, read_list(answer)[:MAX_WORKSPACES])
 
 
 async def choose_workspace(context: Context, workspace_id: int | None) -> int:

@@ -82,7 +82,7 @@ class TimeEntry(ResultModel):
 
 
 class TimeEntries(CountedPage):
-    """Newest first. `incomplete`: there are more than Toggl gives at once: ask for a shorter time."""
+    """Newest first. `incomplete`: there are more than are given at once: ask for a shorter time."""
 
     time_entries: list[TimeEntry]
 

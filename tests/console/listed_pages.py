@@ -605,6 +605,7 @@ OF_NO_PAGE: Mapping[str, str] = {
     "documents/DocumentList": "as above",
     "items/ItemsTable": "as above",
     "items/state/StateHistory": "as above",
+    "items/workspaces/WorkspaceList": "a hundred of one owner at most; read at /mcp, too",
     "documents/SourceList": "fifty of one's own at most; test_document_sources.py tries its states",
     "documents/SourceReport": "what one run has skipped, a hundred at most",
     "start/guided/AccountStep": "a step of the guided start; the list of services is /tools",

@@ -30,6 +30,7 @@ def _build_day(day: date, offset: str, connect_url: str) -> dict[str, Any]:
     entries: list[dict[str, Any]] = [
         {
             "source": source,
+            "kind": "sleep" if title == "Sleep" else "event",
             "start": f"{day}T{start}:00{offset}",
             "end": f"{day}T{end}:00{offset}",
             "title": title,
@@ -129,6 +130,31 @@ async def test_a_source_that_is_not_connected_is_named_with_its_link(app: Consol
     foreign = await _open(app, app.user, f"/activity?view=day&date={MONDAY}", connect_url="javascript:alert(1)")
     await expect(foreign.get_by_text("Not connected")).to_be_visible()
     await expect(foreign.get_by_role("link", name="Connect Google Health")).to_have_count(0)
+
+
+async def test_the_picture_opens_at_the_work_and_sleep_has_a_name_in_japanese(app: ConsoleApp) -> None:
+    page = await _open(app, app.user, f"/activity?date={MONDAY}", **VIEWS["japanese"])
+    frame = page.get_by_role("group", name="の記録")
+    await expect(frame.get_by_role("button", name="睡眠 00:40").first).to_be_attached()
+    top = await frame.evaluate("(one) => one.scrollTop")
+    hour = await frame.evaluate("(one) => one.scrollHeight / 25")
+    assert 7 * hour < top, "not at night"
+
+
+async def test_a_refused_account_is_connected_again(app: ConsoleApp) -> None:
+    url = f"{app.identity.url}/connect/toggl"
+    page = await app.open(app.user, "/jobs")
+    state = {
+        "source": "toggl",
+        "connected": True,
+        "error": f"Toggl Track refuses your account or key. Connect at {url}",
+    }
+    day = {"date": str(MONDAY), "entries": [], "totals": {"meetings_minutes": 0}}
+    shown = {"message": "", "time_zone": "Europe/Berlin", "zone_origin": "parameter", "sources": [state], **day}
+    await answer_tools(page, {"activity.summary": lambda _: shown})
+    await page.goto(f"{app.identity.url}/console/activity?view=day&date={MONDAY}")
+    await expect(page.get_by_role("link", name="Connect Toggl again")).to_have_attribute("href", url)
+    await expect(page.get_by_role("complementary", name="Totals")).not_to_contain_text("Tracked")
 
 
 async def test_somebody_without_accounts_is_told_which_to_connect(app: ConsoleApp) -> None:

@@ -1,11 +1,14 @@
 """What the database itself promises (threat-model.md §3.5): forced row-level security, roles, no loose functions."""
 
+from pathlib import Path
+
 import asyncpg
 import pytest
 
 from core.migrations import LOGIN_ROLES
 from tests.support.postgres import ScratchDatabase
 
+ROOT = Path(__file__).parents[2]
 SCHEMAS = ("core", "auth", "vault", "audit", "modules", "jobs", "results", "search")
 
 # Every policy that is not plain "your own tenant's rows" (by_tenant) or "your own rows" (by_user): (command, roles).
@@ -323,3 +326,23 @@ async def test_unique_constraints_leak_nothing_of_other_tenants(database: Scratc
             SCHEMAS,
         )
     assert {row["relation"] for row in rows if row["attname"] != "tenant_id"} <= global_on_purpose
+
+
+async def test_tables_with_texts_of_people_are_marked_when_some_is_deleted(database: ScratchDatabase) -> None:
+    """Those of modules, of whose texts only names of our own are no person's: docs/security.md lists the others."""
+    names_of_ours = {"modules.document_counts", "modules.activity_syncs"}
+    async with database.admin_connection() as admin:
+        rows = await admin.fetch(
+            """SELECT DISTINCT c.oid::regclass::text AS relation, (
+                SELECT bool_and(EXISTS (
+                    SELECT FROM pg_trigger t WHERE t.tgrelid = p.relid AND t.tgname = 'mark_deleted'))
+                FROM pg_partition_tree(c.oid) p WHERE p.isleaf) OR EXISTS (
+                SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgname = 'mark_deleted') AS is_marked
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+            WHERE n.nspname IN ('modules', 'search') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+            AND a.attnum > 0 AND a.atttypid = ANY ('{text,text[],jsonb,tsvector}'::regtype[])"""
+        )
+    assert {row["relation"] for row in rows if not row["is_marked"]} == names_of_ours
+    documented = (ROOT / "docs" / "security.md").read_text("utf-8")
+    for relation in {row["relation"] for row in rows} - names_of_ours:
+        assert f"`{relation}`" in documented or f"`{relation.partition('.')[2]}`" in documented, relation

@@ -22,7 +22,7 @@ from core.migrations import (
 )
 from core.secret import Secret
 from tests.support.eventually import within
-from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase, own_server
+from tests.support.postgres import PASSWORDS, DatabaseServer, MigrationHere, ScratchDatabase, own_server
 
 UPGRADE = """
 import asyncio, sys
@@ -154,8 +154,9 @@ async def test_the_gateway_cannot_reach(schema: str, database: ScratchDatabase) 
         await connection.close()
 
 
-async def test_a_rented_server_without_a_superuser_is_enough() -> None:
+async def test_a_rented_server_without_a_superuser_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server of its own, because elsewhere the roles exist already and belong to the superuser who made them."""
+    monkeypatch.setattr("core.migrations.MigrationProcess", MigrationHere)
     with own_server() as server:
         async with server.database(migrated=False) as database:
             async with database.admin_connection() as admin:

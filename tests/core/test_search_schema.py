@@ -12,7 +12,7 @@ from core.secret import Secret
 from search.engine import SearchEngine
 from search.records import CollectionCaller, DocumentDraft
 from search.transactions import SearchOff
-from tests.support.postgres import PASSWORDS, MadeTenant, ScratchDatabase, add_tenant, own_server
+from tests.support.postgres import PASSWORDS, MadeTenant, MigrationHere, ScratchDatabase, add_tenant, own_server
 from tests.support.search_engine import ToyEmbedders
 
 
@@ -45,8 +45,9 @@ async def search(address: DatabaseAddress, tenant: MadeTenant) -> Any:
         await database.close()
 
 
-async def test_a_rented_server_gets_it_when_its_operator_creates_the_extension() -> None:
+async def test_a_rented_server_gets_it_when_its_operator_creates_the_extension(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever rents a database is no superuser; roles of a server of its own are not another test's."""
+    monkeypatch.setattr("core.migrations.MigrationProcess", MigrationHere)
     with own_server() as server:
         async with server.database(migrated=False) as database:
             async with database.admin_connection() as admin:

@@ -285,7 +285,7 @@ async def test_an_outcome_that_cannot_be_stored_ends_the_job_with_a_reason(
         assert (await plant.find(job)).state is JobState.RUNNING
         if drained:
             await worker.drain(0)
-        await admin.execute("DROP TRIGGER refuse_ends ON jobs.jobs")
+        await admin.execute("DROP FUNCTION public.refuse_ends CASCADE; DROP SEQUENCE public.refused")
     other = plant.create_worker(limits=WorkerLimits(jobs=0))
     for seconds in (0, 12.6) if drained else ():
         plant.clock.advance(seconds)

@@ -44,9 +44,10 @@ class Use:
 @cache
 def all_uses() -> tuple[Use, ...]:
     """Every expression, in the order of files and lines."""
-    trees = {path: ast.parse(source) for path in source_files() if _MENTION.search(source := path.read_text("utf-8"))}
-    calls = _method_calls(trees.values())
-    return tuple(use for path, tree in trees.items() for use in _uses_in(path, tree, calls))
+    sources = [(path, source) for path in source_files() if _MENTION.search(source := path.read_text("utf-8"))]
+    read = {path: _read(ast.parse(source)) for path, source in sources}
+    calls = _method_calls(read.values())
+    return tuple(use for path, nodes in read.items() for use in _uses_in(path, nodes, calls))
 
 
 def source_files() -> list[Path]:
@@ -58,42 +59,49 @@ def uses_in_text(source: str) -> list[Use]:
     """Every expression of a module of its own."""
     module = ModuleType("made_up")
     exec(compile(source, "made_up.py", "exec"), vars(module))
-    tree = ast.parse(source)
-    return list(_uses(tree, "made_up.py", module, _method_calls([tree])))
+    nodes = _read(ast.parse(source))
+    return list(_uses(nodes, "made_up.py", module, _method_calls([nodes])))
 
 
-def _uses_in(path: Path, tree: ast.Module, calls: Mapping[str, set[str]]) -> Iterator[Use]:
-    if any(_engine(node) for node, _ in _expressions(tree)):
-        yield from _uses(tree, path.relative_to(ROOT).as_posix(), _module(path), calls)
+def _uses_in(path: Path, nodes: "_Nodes", calls: Mapping[str, set[str]]) -> Iterator[Use]:
+    if nodes.expressions:
+        yield from _uses(nodes, path.relative_to(ROOT).as_posix(), _module(path), calls)
 
 
-def _uses(tree: ast.Module, file: str, module: ModuleType, calls: Mapping[str, set[str]]) -> Iterator[Use]:
-    for node, name in _expressions(tree):
-        engine = _engine(node)
-        if engine is None:
-            continue
+def _uses(nodes: "_Nodes", file: str, module: ModuleType, calls: Mapping[str, set[str]]) -> Iterator[Use]:
+    for node, name, engine in nodes.expressions:
         for pattern in _evaluated(node, engine, module, name):
             inline = node.func.attr if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS else ""
             methods = frozenset({inline} if inline else {"search"} if _is_msgspec(node) else calls.get(name, METHODS))
             yield Use(file, node.lineno, name, engine, pattern, methods)
 
 
-def _expressions(tree: ast.Module) -> Iterator[tuple[ast.Call, str]]:
-    """Every call with the name of the variable that it is assigned to, or of the function that it stands in."""
+@dataclass(frozen=True)
+class _Nodes:
+    """What counts in a module: `expressions` are the calls that make one, in their order, each with the name of the
+    variable that it is assigned to, or of the function that it stands in; `methods` are names with a method of `re`."""
 
-    def walk(node: ast.AST, name: str) -> Iterator[tuple[ast.Call, str]]:
+    expressions: list[tuple[ast.Call, str, Literal["python", "rust"]]]
+    methods: list[tuple[str, str]]
+
+
+def _read(tree: ast.Module) -> _Nodes:
+    found = _Nodes([], [])
+    left: list[tuple[ast.AST, str]] = [(tree, "<module>")]
+    while left:
+        node, name = left.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             name = node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name):
-                name = target.id
-        if isinstance(node, ast.Call):
-            yield node, name
-        for child in ast.iter_child_nodes(node):
-            yield from walk(child, name)
-
-    yield from walk(tree, "<module>")
+            name = target.id if isinstance(target, ast.Name) else name
+        elif isinstance(node, ast.Call) and (engine := _engine(node)):
+            found.expressions.append((node, name, engine))
+        elif isinstance(node, ast.Attribute) and node.attr in METHODS:
+            owner = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
+            found.methods.append((owner, node.attr))
+        left += [(child, name) for child in ast.iter_child_nodes(node)][::-1]
+    return found
 
 
 def _engine(node: ast.Call) -> Literal["python", "rust"] | None:
@@ -154,11 +162,9 @@ def _module(path: Path) -> ModuleType:
     return importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
 
 
-def _method_calls(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
+def _method_calls(modules: Iterable[_Nodes]) -> dict[str, set[str]]:
     """Which methods are used of a name that holds a pattern, anywhere: one is imported by its name."""
     found: dict[str, set[str]] = {}
-    for node in (node for tree in trees for node in ast.walk(tree)):
-        if isinstance(node, ast.Attribute) and node.attr in METHODS:
-            name = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
-            found.setdefault(name, set()).add(node.attr)
+    for name, method in (one for module in modules for one in module.methods):
+        found.setdefault(name, set()).add(method)
     return found

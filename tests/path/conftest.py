@@ -1,5 +1,6 @@
 """The real product on an own database, on the event loop that it has in production."""
 
+import itertools
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,7 @@ class Populated:
     people: People
 
 
+_NUMBERS = itertools.count()
 _POPULATED: list[Populated] = []
 """Made once in a worker, by the first test that asks for people."""
 
@@ -58,8 +60,8 @@ def on_shared_product(test: Test) -> Test:
 
 
 def with_own_people(test: Test) -> Test:
-    """Run a test of tasks on the shared product, with people of its own: it may change their rights, or those of their
-    tenants."""
+    """Run a test on the shared product, with people of its own: it may change their rights, those of their tenants, and
+    these tenants' settings."""
     return pytest.mark.own_people(on_shared_product(test))
 
 
@@ -148,8 +150,16 @@ async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopAp
 
 @pytest.fixture
 def people(request: pytest.FixtureRequest, product: Product) -> People:
-    """The people that are in the product's database."""
+    """The people that are in the product's database, or who have just come."""
+    if has_own_people(request):
+        return request.getfixturevalue("new_people")
     return request.getfixturevalue("shared_product").people if is_shared(request) else _POPULATED[0].people
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def new_people(shared_product: "SharedProduct") -> People:
+    """People of two new tenants on the product of :func:`with_own_people`."""
+    return await create_people(shared_product.product, f"-{next(_NUMBERS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +186,10 @@ async def shared_product(
         yield SharedProduct(product, node, await create_people(product), lab)
 
 
-async def create_people(product: Product) -> People:
-    """Create people of two tenants: administrators may use everything, readers only look, nobody has nothing."""
-    acme, globex = await product.tenant("acme"), await product.tenant("globex")
+async def create_people(product: Product, mark: str = "") -> People:
+    """Create people of two tenants: administrators may use everything, readers only look, nobody has nothing. `mark` is
+    the end of the tenants' names."""
+    acme, globex = await product.tenant(f"acme{mark}"), await product.tenant(f"globex{mark}")
     return People(
         acme,
         globex,

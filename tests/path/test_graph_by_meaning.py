@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from modules.knowledge_graph import entity_index
-from tests.path.conftest import People, on_shared_product
+from tests.path.conftest import People, on_shared_product, with_own_people
 from tests.support.job_worker import run_jobs
 from tests.support.product import Node, Product
 from tests.support.task_forms import CORE, run_as_task
@@ -49,6 +49,7 @@ async def suggest(node: Node, token: str) -> dict[frozenset[str], dict[str, Any]
     return {frozenset((pair["first"], pair["second"])): pair for pair in report["pairs"]}
 
 
+@with_own_people
 async def test_memories_are_found_by_what_is_meant(node: Node, people: People) -> None:
     token = people.admin.token
     await remember(node, token, MEMORIES)
@@ -69,6 +70,7 @@ async def test_memories_are_found_by_what_is_meant(node: Node, people: People) -
     assert exact.value["entities"] == []
 
 
+@with_own_people
 async def test_nobody_finds_what_is_another_persons(node: Node, people: People) -> None:
     await remember(node, people.admin.token, MEMORIES)
     assert len((await find(node, people.admin.token, "capital"))["entities"]) == 4
@@ -142,6 +144,7 @@ OTHER = [
 ]
 
 
+@with_own_people
 async def test_what_means_the_same_is_suggested_and_false_friends_are_not(node: Node, people: People) -> None:
     token = people.admin.token
     told: list[tuple[set[str], bool]] = []
@@ -156,6 +159,7 @@ async def test_what_means_the_same_is_suggested_and_false_friends_are_not(node: 
     assert told == [(set(one), one in SAME) for one in (*SAME, *OTHER)]
 
 
+@with_own_people
 async def test_all_of_them_in_one_graph(node: Node, people: People) -> None:
     """Beside others each still has its own nearest."""
     memories: dict[str, tuple[str, ...]] = {}

@@ -10,7 +10,7 @@ from gateway.service_settings import apply_changes
 from gateway.tasks.job_starter import UNSTORED
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.memo import MODULE
-from tests.path.conftest import People, on_shared_product
+from tests.path.conftest import People, on_shared_product, with_own_people
 from tests.support.mcp_client import NEWEST
 from tests.support.product import ACTOR, Node, Product
 
@@ -40,6 +40,7 @@ async def choose_settings(product: Product, people: People, wanted: dict[str, An
     await set_settings(product.console, ACTOR, people.acme.id, "memo", choose)
 
 
+@with_own_people
 async def test_a_summary_is_kept_and_found(node: Node, people: People) -> None:
     token = people.admin.token
     await save(node, token, **LUNCH)
@@ -62,6 +63,7 @@ async def test_a_summary_is_kept_and_found(node: Node, people: People) -> None:
     assert got.value["entries"] == [{"summary": DEPLOY["summary"], "metadata": first["metadata"]}]
 
 
+@with_own_people
 async def test_without_a_summary_no_text_is_kept(node: Node, people: People) -> None:
     saved = await save(node, people.admin.token, session_id="s", text=TEXT * 100)
     assert saved["used_summary"] is False
@@ -76,6 +78,7 @@ async def test_without_a_summary_no_text_is_kept(node: Node, people: People) -> 
 STRUCTURED = "# Plan\n\nWe move the servers in May.\n\n## Costs\n\nNobody knows yet.\n\n" * 400
 
 
+@with_own_people
 async def test_a_text_is_divided_by_the_service_s_setting(product: Product, node: Node, people: People) -> None:
     """And by neither the embedding model's own size nor headings, where it fits."""
     token, japanese = people.admin.token, "契約の更新を三月に確認する。" * 300
@@ -90,6 +93,7 @@ async def test_a_text_is_divided_by_the_service_s_setting(product: Product, node
         assert await count_entries(STRUCTURED[:4_000], fresh) == 1
 
 
+@with_own_people
 async def test_a_summary_is_one_entry_whatever_its_length(node: Node, people: People) -> None:
     summary = STRUCTURED[:20_000]
     saved = await save(node, people.admin.token, **LUNCH | {"summary": summary})
@@ -103,6 +107,7 @@ async def test_a_summary_is_one_entry_whatever_its_length(node: Node, people: Pe
     assert found["metadata"] == entry["metadata"]
 
 
+@with_own_people
 @pytest.mark.parametrize("keyword", ["PRJ-4711", "議事録"])
 async def test_a_memo_is_found_first_by_its_keyword(node: Node, people: People, keyword: str) -> None:
     """Also one of which no text is kept, and beside memos that are nearer in meaning."""
@@ -126,6 +131,7 @@ async def test_an_importance_is_any_number(node: Node, people: People, importanc
     assert got["entries"][0]["metadata"]["importance"] == importance
 
 
+@with_own_people
 async def test_memos_are_ones_own(product: Product, node: Node, people: People) -> None:
     colleague = await product.person(people.acme, "colleague@mail.test", allow=["memo.*"])
     saved = await save(node, people.admin.token, **DEPLOY)
@@ -142,6 +148,7 @@ async def test_memos_are_ones_own(product: Product, node: Node, people: People) 
     assert await query(node, people.admin.token, "when do we release?") == []
 
 
+@with_own_people
 @pytest.mark.parametrize(
     ("model", "problem"), [("voyage-3-lite", "key"), ("no-such-model", "no embedding model no-such-model")]
 )
@@ -156,6 +163,7 @@ async def test_a_tenant_s_model_wants_its_key(
     assert not (await node.call(people.other_admin.token, "memo", "save_memo", DEPLOY)).failed
 
 
+@with_own_people
 async def test_a_tenant_may_keep_chunks_and_hashes(product: Product, node: Node, people: People) -> None:
     await choose_settings(product, people, {"keep_chunks": True, "keep_hashes": True})
     saved = await save(node, people.admin.token, session_id="s", text=TEXT)
@@ -221,6 +229,7 @@ async def test_the_healthcheck_names_store_and_model(node: Node, people: People)
         assert (await http.get("/healthcheck")).json()["embedding_model_loaded"] is True
 
 
+@with_own_people
 @pytest.mark.parametrize(
     ("model", "problem"),
     [

@@ -14,12 +14,13 @@ from gateway.tool_routes import ToolRoute, ToolRouteApplication
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.memo import MODULE
 from search.embedding import builtin
-from tests.path.conftest import People, on_shared_product
+from tests.path.conftest import People, on_shared_product, with_own_people
 from tests.path.test_memo import DEPLOY
 from tests.support.product import ACTOR, Node, Product
 from tests.support.search_engine import encode_alike
 
 
+@with_own_people
 async def test_the_same_operations_over_http(node: Node, people: People) -> None:
     async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
         bearer = {"Authorization": f"Bearer {people.admin.token}"}
@@ -133,6 +134,7 @@ async def ask_lab(node: Node, token: str, tool: str) -> httpx2.Response:
         return await http.get("/lab", headers={"Authorization": f"Bearer {token}"})
 
 
+@with_own_people
 async def test_failures_have_a_status_and_a_code(product: Product, people: People) -> None:
     async with product.gateway(call_timeout=0.3) as node:
         late = await ask_lab(node, people.admin.token, "wait")
@@ -196,6 +198,7 @@ def validate(description: dict[str, Any], content: Any, answer: httpx2.Response)
     jsonschema.Draft202012Validator(schema | {"components": description["components"]}).validate(answer.json())
 
 
+@with_own_people
 async def test_the_routes_are_described_as_the_tools_are(node: Node, people: People) -> None:
     async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
         bearer = {"Authorization": f"Bearer {people.admin.token}"}
@@ -222,6 +225,7 @@ async def test_the_routes_are_described_as_the_tools_are(node: Node, people: Peo
         validate(described, paths["/healthcheck"]["get"], await http.get("/healthcheck"))
 
 
+@with_own_people
 async def test_a_description_has_what_its_reader_may_use(product: Product, node: Node, people: People) -> None:
     looks = await product.person(people.acme, "looks@mail.test", allow=["memo.query_memo", "memo.get_memo"])
     async with node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]

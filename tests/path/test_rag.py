@@ -9,7 +9,7 @@ from core.directory.roles import create_role
 from core.directory.users import assign_role, change_user
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit.untrusted import UNTRUSTED
-from tests.path.conftest import People, on_shared_product
+from tests.path.conftest import People, on_shared_product, with_own_people
 from tests.path.stream_app import listen, until, updated
 from tests.support.mcp_client import MODERN
 from tests.support.product import ACTOR, Node, Product
@@ -42,6 +42,7 @@ async def index(node: Node, token: str, path: str, text: str, **params: Any) -> 
     return (await ask(node, token, "index_doc", file_path=path, text=text, **params)).value
 
 
+@with_own_people
 async def test_a_document_is_found_and_read(node: Node, people: People) -> None:
     token = people.admin.token
     stored = await index(node, token, "guide/install.md", GUIDE)
@@ -70,6 +71,7 @@ async def test_a_document_is_found_and_read(node: Node, people: People) -> None:
     assert (missing.failed, missing.text) == (True, "Document not found: guide/none.md")
 
 
+@with_own_people
 async def test_tags_and_dates(node: Node, people: People) -> None:
     token = people.admin.token
     assert (await ask(node, token, "list_tags")).text == "No tags found."
@@ -89,6 +91,7 @@ async def test_tags_and_dates(node: Node, people: People) -> None:
     assert "needs its offset" in refused.text
 
 
+@with_own_people
 async def test_a_change_expects_a_version(node: Node, people: People) -> None:
     token = people.admin.token
     await index(node, token, "a.md", TEA)
@@ -106,6 +109,7 @@ async def test_a_change_expects_a_version(node: Node, people: People) -> None:
     assert (again["deleted"], again["message"]) == (False, "There was no document a.md.")
 
 
+@with_own_people
 async def test_one_name_in_two_forms_is_one_document(node: Node, people: People) -> None:
     """macOS writes ガ as two characters."""
     token = people.admin.token
@@ -119,6 +123,7 @@ async def test_one_name_in_two_forms_is_one_document(node: Node, people: People)
     assert [one["documents"] for one in counted if one["tag"] == "ガイド"] == [1]
 
 
+@with_own_people
 async def test_personal_documents_are_nobody_elses(product: Product, node: Node, people: People) -> None:
     colleague = await product.person(people.acme, "colleague@mail.test", allow=["rag.*"])
     stored = await index(node, people.admin.token, "a.md", TEA)
@@ -132,6 +137,7 @@ async def test_personal_documents_are_nobody_elses(product: Product, node: Node,
     assert (await ask(node, people.nobody.token, "search_docs", query="tea")).text == NO_SUCH_TOOL
 
 
+@with_own_people
 async def test_shared_documents(product: Product, node: Node, people: People) -> None:
     sales = await create_role(product.console, ACTOR, people.acme.id, "sales")
     member = await product.person(people.acme, "member@mail.test", allow=["rag.*"])
@@ -201,6 +207,7 @@ async def test_odd_texts_are_kept_as_they_are(node: Node, people: People, text: 
     assert not (await ask(node, people.admin.token, "search_docs", query=text[:100])).failed
 
 
+@with_own_people
 async def test_members_write_where_they_may(product: Product, node: Node, people: People) -> None:
     member = await product.person(people.acme, "member@mail.test", allow=["rag.*"])
     boss = await product.person(people.acme, "boss@mail.test", allow=["rag.*"])
@@ -216,6 +223,7 @@ async def test_members_write_where_they_may(product: Product, node: Node, people
     ).text == "No matching documents found."
 
 
+@with_own_people
 async def test_a_collection_that_is_not_there_is_not_made_to_be_deleted(node: Node, people: People) -> None:
     for name in ("documents", "elsewhere"):
         answer = await ask(node, people.admin.token, "delete_collection", collection=name)
@@ -223,6 +231,7 @@ async def test_a_collection_that_is_not_there_is_not_made_to_be_deleted(node: No
     assert (await ask(node, people.admin.token, "list_collections")).value["collections"] == []
 
 
+@with_own_people
 async def test_subscribers_are_told_of_a_changed_document(node: Node, people: People) -> None:
     stored = await index(node, people.admin.token, "a.md", TEA)
     wanted = {"resourceSubscriptions": [stored["uri"]]}

@@ -11,7 +11,7 @@ import pytest
 from core.audit.event import AuditEventKind
 from core.directory.users import change_user
 from gateway.tool_runner import NO_SUCH_TOOL
-from tests.path.conftest import People, on_shared_product
+from tests.path.conftest import People, on_shared_product, with_own_people
 from tests.support.eventually import within
 from tests.support.office_files import WORD_TYPE, build_docx, build_paragraph, build_pdf, build_table
 from tests.support.product import ACTOR, Node, Product
@@ -117,6 +117,7 @@ async def test_a_body_may_be_the_file(node: Node, people: People) -> None:
     assert (await read(node, people.admin.token, "raw/x.pdf"))["tags"] == ["one", "two"]
 
 
+@with_own_people
 async def test_only_those_who_have_the_tool_upload(product: Product, node: Node, people: People) -> None:
     reader = await product.person(people.acme, "reads@mail.test", allow=["rag.get_doc", "rag.list_collections"])
     colleague = await product.person(people.acme, "writes@mail.test", allow=["rag.*"])
@@ -140,6 +141,7 @@ async def test_only_those_who_have_the_tool_upload(product: Product, node: Node,
     assert (await send(node, people.admin.token, b"y", "y.txt", collection="all")).status_code == 200
 
 
+@with_own_people
 async def test_an_upload_is_audited_as_the_call_that_it_is(product: Product, node: Node, people: People) -> None:
     token = people.admin.token
     assert (await send(node, token, b"# Canary\n\nmarmalade", "kept.md")).status_code == 200

@@ -7,6 +7,7 @@ import pytest
 
 from core.errors import Invalid, LimitReached, NotFound
 from search.engine import SearchEngine
+from search.finder import MOST_CANDIDATES
 from search.records import (
     CollectionCaller,
     DocumentCondition,
@@ -109,6 +110,22 @@ async def test_filters_count_before_the_limit(
         assert keys(await engine.search(ada, "likes", condition=condition, limit=1)) == expected, condition
         listed = await engine.list_documents(ada, condition=condition)
         assert [one.key for one in listed.documents] == expected, condition
+
+
+@pytest.mark.parametrize("scope", SearchScope)
+async def test_each_document_is_found_once_where_asked(
+    engine: SearchEngine, ada: CollectionCaller, notes: SearchCollection, scope: SearchScope
+) -> None:
+    long = DocumentDraft("long", "Long", "Ada likes green tea. " * 6_000)
+    cake = DocumentDraft("cake", "Cake", "Cy likes green tea beside a cake.")
+    for document in (cake, TEA, long):
+        stored = await engine.put_document(ada, notes.id, document)
+    assert stored.chunks > MOST_CANDIDATES
+    found = await engine.search(ada, "likes green tea", scope=scope, limit=3, one_per_document=True)
+    assert (len(found), set(keys(found))) == (3, {cake.key, TEA.key, long.key})
+    every = await engine.search(ada, "likes green tea", scope=scope, limit=3)
+    assert len(set(keys(every))) < 3
+    assert (found[0].similarity, found[0].coverage) == (every[0].similarity, every[0].coverage)
 
 
 async def test_pages_of_documents(engine: SearchEngine, ada: CollectionCaller, notes: SearchCollection) -> None:

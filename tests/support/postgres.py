@@ -36,6 +36,7 @@ import asyncpg
 from broker.audit_passes import AuditPassSigner
 from core.database_url import DatabaseAddress
 from core.db import Connection, Database
+from core.migration_process import run_scripts
 from core.migrations import LOGIN_ROLES, OWNER_ROLE, migrate
 from core.secret import Secret
 from tests.support.canary import SUITE
@@ -95,6 +96,14 @@ class ScratchDatabase:
             yield connection
         finally:
             await connection.close()
+
+
+class MigrationHere:
+    """In the place of :class:`core.migration_process.MigrationProcess`: runs the scripts in this process, where a test
+    is not about the other one and has loaded them anyway."""
+
+    async def upgrade(self, address: DatabaseAddress) -> None:
+        await run_scripts(address)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ vendor's API description.
         double.url
 """
 
+import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -92,6 +93,7 @@ class VendorDouble:
         self.tokens: dict[str, Any] = {}
         self.refusals: list[VendorRefusal | VendorReply | None] = []
         """For the next requests that are as described, one each; None lets one through."""
+        self._gate: asyncio.Event | None = None
         self._routes = routes
         self._forms = {
             operation: re.compile(re.sub(r"\\\{([^{}]+)\\\}", r"([^/]+)", re.escape(operation[1])))
@@ -121,8 +123,20 @@ class VendorDouble:
             VendorRefusal: it is refused.
         """
 
+    @contextlib.asynccontextmanager
+    async def hanging(self) -> AsyncIterator[None]:
+        """Let all requests wait until the block is left."""
+        self._gate = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._gate.set()
+            self._gate = None
+
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer any request."""
+        if self._gate is not None:
+            await self._gate.wait()
         self.seen.append(f"{request.method} {request.raw_path}")
         self.secrets.append(self.read_secret(request))
         raw = await request.read()

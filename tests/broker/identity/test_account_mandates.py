@@ -51,10 +51,14 @@ async def people(identity: Identity) -> tuple[Person, Person, Person]:
 
 
 async def make(
-    identity: Identity, person: Person, title: str, purpose: MandatePurpose = MandatePurpose.SCHEDULE
+    identity: Identity,
+    person: Person,
+    title: str,
+    purpose: MandatePurpose = MandatePurpose.SCHEDULE,
+    tools: tuple[tuple[str, str], ...] = (TOOL,),
 ) -> Mandate:
     until = identity.product.clock() + timedelta(days=30)
-    wanted = MandateRequest(Secret(person.token), purpose, uuid4(), title, (TOOL,), until)
+    wanted = MandateRequest(Secret(person.token), purpose, uuid4(), title, tools, until)
     made = await identity.zone.broker.create_mandate(wanted)
     assert isinstance(made, Mandate), made
     return made
@@ -66,6 +70,15 @@ async def shown(identity: Identity, http: httpx2.AsyncClient, person: Person, la
     found = SECTION.search((await http.get("/account", headers=headers)).text)
     assert found
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", found[1]))
+
+
+async def test_every_tool_is_named_before_one_agrees(identity: Identity, http: httpx2.AsyncClient) -> None:
+    ada, *_ = await people(identity)
+    names = ("create_entities", "create_relations", "add_observations", "delete_entities", "read_graph", "get_nodes")
+    await make(identity, ada, "Sync", tools=tuple(("knowledge_graph", name) for name in names))
+    text = await shown(identity, http, ada)
+    assert all(f"knowledge_graph.{name}" in text for name in names), text
+    assert "…" not in text
 
 
 async def press(

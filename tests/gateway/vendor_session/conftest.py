@@ -86,11 +86,17 @@ class VendorSessionApp:
         tenant: str = "",
         rate_limit: LimitReader | None = None,
         lacks_scope: Callable[[VendorAnswer], bool] | None = None,
+        rejects_credential: Callable[[VendorAnswer], bool] | None = None,
         **settings: float,
     ) -> VendorClient:
         headers = {"accept": "application/json"}
         api = VendorApi(
-            self.vendor.url + base, NO_ACCOUNT, headers=headers, rate_limit=rate_limit, lacks_scope=lacks_scope
+            self.vendor.url + base,
+            NO_ACCOUNT,
+            headers=headers,
+            rate_limit=rate_limit,
+            lacks_scope=lacks_scope,
+            rejects_credential=rejects_credential,
         )
         return self.sessions.create_client(
             api, VendorSettings.model_validate(settings), self.leases, ConnectionOwner(tenant or key, key), deadline

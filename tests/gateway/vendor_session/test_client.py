@@ -174,6 +174,22 @@ async def test_a_401_for_a_missing_scope_ends_no_credential(app: VendorSessionAp
     assert caught.value.kind == "unauthorized"
 
 
+async def test_a_vendor_may_reject_a_credential_by_another_status(app: VendorSessionApp) -> None:
+    client = app.client(rejects_credential=lambda answer: b"wrong token" in answer.body)
+    app.vendor.scripts = [answering(403, b'"wrong token"')]
+    with pytest.raises(VendorProblem) as caught:
+        await client.request("POST", "/x", json={})
+    assert (caught.value.kind, app.leases.asked) == ("unauthorized", [None, 1, 1])
+    assert len(app.vendor.requests) == 2
+    app.leases.asked.clear()
+    app.vendor.scripts = [answering(403, b'"no right"'), answering(200, b'"wrong token"')]
+    with pytest.raises(VendorProblem) as caught:
+        await client.request("GET", "/x")
+    assert caught.value.kind == "forbidden"
+    await client.request("GET", "/x")
+    assert app.leases.asked == [None, None], "neither of them is about the credential"
+
+
 async def test_a_reader_that_fails_hides_no_401(app: VendorSessionApp) -> None:
     app.vendor.scripts = [answering(401)]
     with pytest.raises(VendorProblem) as caught:

@@ -112,7 +112,6 @@ class ActivityDesk:
 @contextlib.asynccontextmanager
 async def open_desk(server: DatabaseServer, folder: Path) -> AsyncIterator[ActivityDesk]:
     async with toggl_double() as toggl, google_calendar_double() as calendar, google_health_double() as health:
-        toggl.history = timedelta(days=36_500)
         urls = {"google_calendar": calendar.url, "google_health": health.url}
         beside = [CALENDAR, HEALTH, ACTIVITY]
         async with open_module_app(server, folder, TOGGL, toggl.url, beside, urls) as app:

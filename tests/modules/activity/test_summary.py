@@ -132,6 +132,43 @@ async def test_a_running_timer_lasts_until_now(desk: ActivityDesk) -> None:
     assert found["days"][0]["entries"][0]["running"] is True
 
 
+async def test_a_timer_that_was_forgotten_counts_for_today(desk: ActivityDesk) -> None:
+    desk.track(datetime.now(UTC) - timedelta(days=3), -1, "forgotten")
+    found = await desk.read("summary", days=2, time_zone="UTC")
+    assert found["days"][0]["totals"]["tracked_minutes"] == 24 * 60
+    assert [one["title"] for one in found["days"][1]["entries"]] == ["forgotten"]
+
+
+async def test_what_has_no_text_is_told_so(desk: ActivityDesk) -> None:
+    desk.track(at(DAY, "09:00"), 30, "")
+    desk.meet(at(DAY, "11:00"), 60, "")
+    text = (await desk.ask("summary", date=DAY)).text
+    assert "+01:00: (no description)\n" in text
+    assert "+01:00: (no title)\n" in text
+
+
+async def test_a_source_that_hangs_hides_no_other(desk: ActivityDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modules.activity.reading.PATIENCE_SECONDS", 0.5)
+    desk.track(at(DAY, "09:00"), 30)
+    desk.meet(at(DAY, "11:00"), 60, "Planning")
+    async with desk.health.hanging():
+        answer = await desk.ask("summary", date=DAY)
+    assert answer.value["totals"] == {"tracked_minutes": 30, "meetings_minutes": 60}
+    states = {one["source"]: one for one in answer.value["sources"]}
+    assert "did not answer in time" in states["google_health"]["error"]
+    assert "Google Health: the vendor did not answer in time" in answer.text
+    assert all("error" not in states[name] for name in ("toggl", "google_calendar"))
+
+
+async def test_a_calendar_that_hangs_delays_no_zone(desk: ActivityDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("modules.activity.periods.ZONE_SECONDS", 0.2)
+    await desk.set_zone(desk.app.ada, None)
+    desk.track(at(DAY, "09:00"), 30)
+    async with desk.calendar.hanging():
+        found = await desk.read("get_toggl_entries", start_date=DAY, end_date=DAY)
+    assert (found["total"], found["time_zone"]) == (1, "UTC")
+
+
 async def test_what_is_not_connected_is_named_with_its_link(desk: ActivityDesk) -> None:
     partly = await desk.app.product.person(desk.app.ada.tenant, "partly@acme.test", allow=["*"])
     await desk.connect(partly, FULL_KEY, "google_calendar")
@@ -146,6 +183,8 @@ async def test_what_is_not_connected_is_named_with_its_link(desk: ActivityDesk) 
         assert states[source]["connect_url"].endswith(f"/connect/{source}")
         assert "is not connected for you" in states[source]["error"]
         assert states[source]["connect_url"] in answer.text
+    assert "tracked_minutes" not in found["totals"]
+    assert "Toggl Track: Toggl Track" not in answer.text
 
 
 async def test_what_is_not_permitted_is_named_without_a_link(desk: ActivityDesk) -> None:
@@ -173,7 +212,7 @@ async def test_a_source_that_fails_does_not_hide_the_others(desk: ActivityDesk, 
     desk.toggl.refusals[:] = [refusal] * 5
     found = await desk.read("summary", date=DAY)
     states = {one["source"]: one for one in found["sources"]}
-    assert found["totals"] == {"tracked_minutes": 0, "meetings_minutes": 60}
+    assert found["totals"] == {"meetings_minutes": 60}, "what is not known is no zero"
     assert states["toggl"]["connected"] is True
     assert states["toggl"]["error"]
     assert "error" not in states["google_calendar"]

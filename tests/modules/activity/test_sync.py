@@ -1,7 +1,6 @@
 """Syncs: what is stored is shown without asking the vendors, changes come, and nothing is shown of what is no longer
 permitted, connected, or one's own."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -211,17 +210,17 @@ async def test_a_quota_of_toggl_is_told(desk: ActivityDesk) -> None:
     assert "error" not in states["google_calendar"]
 
 
-async def test_toggl_is_asked_for_what_it_has(desk: ActivityDesk) -> None:
-    """It refuses a time of more than three months ago; the others give a year."""
-    desk.toggl.history = timedelta(days=89)
-    try:
-        desk.track(at(days_ago(80), "09:00"), 30, "in time")
-        desk.meet(at(days_ago(300), "09:00"), 30, "long ago")
-        report = await desk.sync(days=366)
-        assert [("error" in one, one["entries"]) for one in report["sources"]] == [(False, 1), (False, 1), (False, 0)]
-        assert (await list_entries(desk, first=85))[0] == "synced"
-    finally:
-        desk.toggl.history = timedelta(days=36_500)
+async def test_a_year_is_synced_of_every_source(desk: ActivityDesk) -> None:
+    """Toggl refuses a time of more than three months ago, so what is older comes from its reports."""
+    desk.track(at(days_ago(80), "09:00"), 30, "in time")
+    desk.track(at(days_ago(300), "09:00"), 30, "long ago")
+    desk.meet(at(days_ago(300), "09:00"), 30, "long ago")
+    report = await desk.sync(days=366)
+    assert [one["entries"] for one in report["sources"]] == [2, 1, 0]
+    assert not any("error" in one for one in report["sources"])
+    before = desk.asked
+    assert await list_entries(desk, first=360) == ("synced", ["in time", "long ago"])
+    assert desk.asked == before
 
 
 async def test_what_is_stored_can_be_deleted(desk: ActivityDesk) -> None:

@@ -7,10 +7,11 @@ import itertools
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from aiohttp import web
 
@@ -31,6 +32,9 @@ API = Path(__file__).with_name("toggl_api.json")
 HISTORY = timedelta(days=92)
 """How far back time entries are given."""
 MOST_ENTRIES = 1_000
+MOST_REPORT_DAYS = 366
+USUAL_PAGE = 50
+REPORT = "/reports/api/v3/workspace/{workspace_id}/search/time_entries"
 TOGGL_SCHEME = CredentialScheme(
     kind="basic_user",
     fixed="api_token",
@@ -140,8 +144,9 @@ class TogglDouble(VendorDouble):
     def check_call(self, operation: Operation, call: VendorCall) -> None:
         token: TogglToken = call.caller
         workspace = call.values.get("workspace_id")
+        is_change = operation[0] != "get" and operation[1] != REPORT
         is_strange = workspace is not None and workspace != str(token.account.workspace)
-        if is_strange or not token.is_member or (operation[0] != "get" and not token.writes):
+        if is_strange or not token.is_member or (is_change and not token.writes):
             raise VendorRefusal(403, "User does not have access to this resource.")
 
     def get_me(self, call: VendorCall) -> Json:
@@ -176,6 +181,42 @@ class TogglDouble(VendorDouble):
             found = [one for one in found if start <= read_bound(one["start"]) <= end]
         with_names = call.query.get("meta") == "true"
         return [self._show(account, one, with_names=with_names) for one in found[:MOST_ENTRIES]] or None
+
+    def search_report(self, call: VendorCall) -> VendorReply:
+        """A page of a workspace's entries on days of the account's own zone, whoever has made them."""
+        account, body, zone = call.caller.account, call.body, ZoneInfo(call.caller.account.time_zone)
+        if not {"start_date", "end_date"} <= body.keys():
+            raise VendorRefusal(400, "start_date and end_date must be provided")
+        first, last = (date.fromisoformat(body[name]) for name in ("start_date", "end_date"))
+        if last < first or (last - first).days > MOST_REPORT_DAYS:
+            raise VendorRefusal(400, "invalid date range")
+        users = body.get("user_ids")
+        found = [
+            one for one in account.entries.values()
+            if one["duration"] >= 0 and (users is None or one["user_id"] in users)
+            and first <= read_bound(one["start"]).astimezone(zone).date() <= last
+        ]  # fmt: skip
+        found.sort(key=lambda one: one["start"], reverse=body.get("order_dir", "DESC") == "DESC")
+        place, size = body.get("first_row_number", 1), body.get("page_size", USUAL_PAGE)
+        shown = found[place - 1 : place - 1 + size]
+        rows = [self._report(account, one, place + number, zone, body) for number, one in enumerate(shown)]
+        more = {"X-Next-Row-Number": str(place + size)} if place - 1 + size < len(found) else {}
+        return VendorReply(200, rows, more)
+
+    def _report(self, account: TogglAccount, entry: Json, number: int, zone: ZoneInfo, body: Json) -> Json:
+        project = account.projects.get(entry["project_id"]) or {}
+        is_named = body.get("enrich_response", False)
+        names = {"project_name": project.get("name"), "client_name": project.get("client_name")} if is_named else {}
+        times = {
+            name: entry[name] and read_bound(entry[name]).astimezone(zone).isoformat() for name in ("start", "stop")
+        }
+        return {
+            "user_id": entry["user_id"], "username": account.name, "project_id": entry["project_id"], "task_id": None,
+            "billable": entry["billable"], "description": entry["description"], "tag_ids": [], "row_number": number,
+            "time_entries": [{"id": entry["id"], "seconds": entry["duration"], **times, "at": entry["at"]}],
+            **{name: one for name, one in names.items() if one is not None},
+            **({"tag_names": entry["tags"]} if is_named else {}),
+        }  # fmt: skip
 
     def get_current(self, call: VendorCall) -> Json | None:
         entries = call.caller.account.entries.values()
@@ -231,13 +272,14 @@ def format_moment(moment: datetime) -> str:
 
 
 ROUTES: dict[Operation, str] = {
-    ("get", "/me"): "get_me",
-    ("get", "/me/workspaces"): "list_workspaces",
-    ("get", "/me/time_entries"): "list_entries",
-    ("get", "/me/time_entries/current"): "get_current",
-    ("get", "/workspaces/{workspace_id}/projects"): "list_projects",
-    ("post", "/workspaces/{workspace_id}/time_entries"): "create_entry",
-    ("patch", "/workspaces/{workspace_id}/time_entries/{time_entry_id}/stop"): "stop_entry",
+    ("get", "/api/v9/me"): "get_me",
+    ("get", "/api/v9/me/workspaces"): "list_workspaces",
+    ("get", "/api/v9/me/time_entries"): "list_entries",
+    ("get", "/api/v9/me/time_entries/current"): "get_current",
+    ("get", "/api/v9/workspaces/{workspace_id}/projects"): "list_projects",
+    ("post", "/api/v9/workspaces/{workspace_id}/time_entries"): "create_entry",
+    ("patch", "/api/v9/workspaces/{workspace_id}/time_entries/{time_entry_id}/stop"): "stop_entry",
+    ("post", REPORT): "search_report",
 }
 
 

@@ -6,6 +6,7 @@ import type { ActivityDay } from './queries.ts'
 import { useSourceName } from './sources.ts'
 import { writeMinutes } from './Totals.tsx'
 import { useEntryTime } from './useEntryTime.ts'
+import { useEntryTitle } from './useEntryTitle.ts'
 
 interface ActivityTableProps {
   days: readonly ActivityDay[]
@@ -19,6 +20,7 @@ export function ActivityTable({ days, scales }: ActivityTableProps) {
   const format = useFormat()
   const nameSource = useSourceName()
   const writeTime = useEntryTime()
+  const writeTitle = useEntryTitle()
   const rows = days.flatMap((day, place) => readEntries(day, scales[place]!).map((one) => ({ ...one, scale: scales[place]! })))
   if (rows.length === 0) return <p className={styles.note}>{activity.nothing}</p>
   return (
@@ -43,7 +45,7 @@ export function ActivityTable({ days, scales }: ActivityTableProps) {
                 <td>{one.isAllDay ? '' : writeMinutes(countMinutes(one), activity)}</td>
                 <td>{nameSource(one.entry.source)}</td>
                 <th scope="row" dir="auto">
-                  {one.entry.title || activity.noTitle}
+                  {writeTitle(one.entry)}
                 </th>
                 <td dir="auto">{one.entry.project}</td>
                 <td dir="auto">{one.entry.tags?.join(', ')}</td>

@@ -8,8 +8,9 @@ import { countHours, type DayScale, isChangeDay } from './days.ts'
 import type { ActivitySummary } from './queries.ts'
 import { listSources, useSourceName } from './sources.ts'
 import { useEntryTime } from './useEntryTime.ts'
+import { SLEEP, useEntryTitle } from './useEntryTitle.ts'
 
-/** Where there is no entry, the picture begins at this hour. */
+/** Where there is no earlier entry of the day's work, the picture begins at this hour: not at night, with sleep. */
 const FIRST_HOUR = 8
 /** Height that a title with its time needs, px. */
 const TWO_LINES = 40
@@ -98,8 +99,8 @@ function findReachable(columns: readonly Column[], spot: Spot): Spot | null {
 }
 
 /** Hours from the beginning of the day to an entry. */
-function measureStart({ placement }: Cell, scale: DayScale): number {
-  return placement ? placement.from * countHours(scale) : FIRST_HOUR
+function measureStart({ placement, entry }: Cell, scale: DayScale): number {
+  return placement && entry.kind !== SLEEP ? placement.from * countHours(scale) : FIRST_HOUR
 }
 
 function Axis({ scale }: { scale: DayScale }) {
@@ -189,11 +190,10 @@ interface EntryProps {
 }
 
 function Entry({ cell, scale, colors, spot, isReachable, onChoose }: EntryProps) {
-  const { activity } = useMessages()
   const nameSource = useSourceName()
   const time = useEntryTime()(cell, scale)
   const { entry, placement } = cell
-  const title = entry.title || activity.noTitle
+  const title = useEntryTitle()(entry)
   const choose = () => onChoose(spot[1])
   return (
     <button
@@ -233,6 +233,7 @@ function Chosen({ cell, scale }: { cell: Cell; scale: DayScale }) {
   const { columns } = activity
   const format = useFormat()
   const nameSource = useSourceName()
+  const title = useEntryTitle()(cell.entry)
   const { entry } = cell
   const time = useEntryTime()(cell, scale)
   const facts: [string, string | null | undefined][] = [
@@ -245,7 +246,7 @@ function Chosen({ cell, scale }: { cell: Cell; scale: DayScale }) {
   return (
     <section className={styles.chosen} aria-label={activity.chosen}>
       <p className={styles.chosenTitle} dir="auto">
-        {entry.title || activity.noTitle}
+        {title}
       </p>
       <Facts facts={facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []))} />
     </section>

@@ -34,10 +34,7 @@ function SourceState({ source }: { source: ActivitySource }) {
       <>
         <StatusBadge tone="warn" text={activity.notConnected} />
         {url && isLinkable(url) ? (
-          <a href={url} className={styles.connect}>
-            <Link2 size={14} aria-hidden />
-            {activity.connect(nameSource(source.source))}
-          </a>
+          <ConnectLink url={url} text={activity.connect(nameSource(source.source))} />
         ) : (
           error && <Reason text={error} />
         )}
@@ -48,6 +45,9 @@ function SourceState({ source }: { source: ActivitySource }) {
     return (
       <>
         <StatusBadge tone="bad" text={activity.failed} />
+        {error.includes(`${location.origin}/connect/${source.source}`) && (
+          <ConnectLink url={`${location.origin}/connect/${source.source}`} text={activity.connectAgain(nameSource(source.source))} />
+        )}
         <Reason text={error} />
       </>
     )
@@ -57,6 +57,15 @@ function SourceState({ source }: { source: ActivitySource }) {
       <StatusBadge tone="ok" text={activity.connected} />
       <span className={styles.note}>{syncedAt ? activity.synced(format.relative(syncedAt)) : activity.live}</span>
     </>
+  )
+}
+
+function ConnectLink({ url, text }: { url: string; text: string }) {
+  return (
+    <a href={url} className={styles.connect}>
+      <Link2 size={14} aria-hidden />
+      {text}
+    </a>
   )
 }
 

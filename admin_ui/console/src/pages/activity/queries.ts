@@ -13,6 +13,7 @@ export interface ActivitySource {
 
 export interface ActivityEntry {
   source: string
+  kind?: string
   /** With the offset; days alone for what lasts whole days, which ends before its end. */
   start: string
   /** Now, while it runs. */
