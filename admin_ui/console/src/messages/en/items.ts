@@ -62,7 +62,7 @@ export const items = {
   help: {
     type: 'Any word, such as task or note.',
     content: 'Markdown, which is shown as it is written.',
-    date: 'As year-month-day, such as 2026-12-31.',
+    date: 'As year-month-day, such as 2026-12-31. A time may follow: 2026-12-31T09:00:00Z.',
     related: 'Keys such as task-7, one a line.',
     tags: 'One a line.',
   },

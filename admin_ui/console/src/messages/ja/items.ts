@@ -61,7 +61,7 @@ export const items: Messages['items'] = {
   help: {
     type: 'task や note など、任意の語です。',
     content: 'Markdown。書いたとおりに表示されます。',
-    date: '2026-12-31 のように年-月-日で入力します。',
+    date: '2026-12-31 のように年-月-日で入力します。2026-12-31T09:00:00Z のように時刻を続けることもできます。',
     related: 'task-7 のようなキーを 1 行に 1 つ入力します。',
     tags: '1 行に 1 つ入力します。',
   },

@@ -142,8 +142,8 @@ function ItemFormFields({ workspace, values, onSet }: ItemFormFieldsProps) {
       <div className={styles.pair}>
         <Field {...bind('category')} maxLength={100} />
         <Field {...bind('version')} maxLength={100} />
-        <Field {...bind('start_date')} help={help.date} maxLength={10} />
-        <Field {...bind('end_date')} help={help.date} maxLength={10} />
+        <Field {...bind('start_date')} help={help.date} maxLength={40} />
+        <Field {...bind('end_date')} help={help.date} maxLength={40} />
       </div>
     </>
   )
