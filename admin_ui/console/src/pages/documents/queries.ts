@@ -1,7 +1,8 @@
 import { queryOptions } from '@tanstack/react-query'
 import { startJob } from '../../api/mcp.ts'
 import { Problem } from '../../api/problems.ts'
-import { askTool, ToolProblem } from '../../api/tools.ts'
+import { ToolProblem } from '../../api/toolProblems.ts'
+import { askTool } from '../../api/tools.ts'
 import type { SourcePlace, SyncReport } from './sources.ts'
 
 const MODULE = 'rag'

@@ -1,6 +1,6 @@
 import type { Messages } from '../../messages/index.tsx'
 import type { ProblemText } from '../../api/problems.ts'
-import { ToolProblem } from '../../api/tools.ts'
+import { ToolProblem } from '../../api/toolProblems.ts'
 
 const NOT_FOUND = 1001
 const INVALID = 1002

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { Problem } from '../../api/problems.ts'
-import { askTool, ToolProblem } from '../../api/tools.ts'
+import { ToolProblem } from '../../api/toolProblems.ts'
+import { askTool } from '../../api/tools.ts'
 import type { Versioned } from '../../api/versions.ts'
 import { splitKey } from './keys.ts'
 import { ItemProblem } from './problems.ts'
