@@ -98,9 +98,9 @@ function findReachable(columns: readonly Column[], spot: Spot): Spot | null {
   return column < 0 ? null : { column, cell: 0 }
 }
 
-/** Hours from the beginning of the day to an entry. */
-function measureStart({ placement, entry }: Cell, scale: DayScale): number {
-  return placement && entry.kind !== SLEEP ? placement.from * countHours(scale) : FIRST_HOUR
+/** Hours from the beginning of the day to an entry that began on it. */
+function measureStart({ placement, entry, start }: Cell, scale: DayScale): number {
+  return placement && entry.kind !== SLEEP && start >= scale.start ? placement.from * countHours(scale) : FIRST_HOUR
 }
 
 function Axis({ scale }: { scale: DayScale }) {
