@@ -129,8 +129,7 @@ def shirokuma(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create the items of a Shirokuma knowledge base with their ids, relations, tags, statuses and times, and take over
-    its current state.
+    """Create the items of a Shirokuma knowledge base, with their ids and relations, and its current state.
 
     Exit code 1 means that a file was refused. Run again with --replace, it changes what it created.
     """

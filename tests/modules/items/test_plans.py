@@ -34,7 +34,7 @@ async def test_statements_use_indexes(ada: Person, database: ScratchDatabase) ->
     async with database.admin_connection() as admin:
         found = await admin.fetchrow("SELECT id, number FROM modules.item_workspaces")
         await admin.execute("DELETE FROM modules.items")
-        await fill_workspace(admin, ada.tenant_id, found["id"], found["number"], ada.user_id, 3_000)
+        await fill_workspace(admin, ada.tenant_id, found["id"], found["number"], ada.user_id, 12_000)
     async with database.open("mcpist_gateway") as gateway, gateway.connection() as connection:
         await connection.execute("SET plan_cache_mode = force_generic_plan")
         await connection.execute(f"SELECT set_config('app.tenant_id', '{ada.tenant_id}', false)")
