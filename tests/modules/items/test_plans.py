@@ -10,6 +10,7 @@ from tests.support.postgres import ScratchDatabase
 IDS = "'{1,2,3}'"
 STATEMENTS = {
     "one item": (item_rows.FIND_ITEM, "'task', 1"),
+    "a renamed item": (item_rows.FIND_RENAMED_ITEM, "'task', 1"),
     "several items": (item_rows.FIND_ITEMS, "'{task,note}', '{1,2}'"),
     "keys": (item_rows.RESOLVE_KEYS, "'{task,note}', '{1,2}'"),
     "a list": (item_rows.LIST_ITEMS, "'task', '{}', false, now(), now(), 21, 0"),
