@@ -110,7 +110,7 @@ REVOKE ALL ON FUNCTION core.mark_dirty, core.list_dirty_tables, core.lock_dirty_
 GRANT EXECUTE ON FUNCTION core.list_dirty_tables, core.lock_dirty_table, core.rewrite_dirty_table TO mcpist_console;
 """
 
-_ITEM_PARTS: tuple[LiteralString, ...] = ("0", "1", "2", "3", "4", "5", "6", "7")
+_ITEM_PARTS: tuple[LiteralString, ...] = ("0", "1", "2", "3")
 _ITEM_TEXTS = "type, title, description, content, status, category, start_date, end_date, version, tags"
 # The tables that hold text of a person, and no sealed text: which of their columns may lose some by a change, and when
 # they do. Items are written whole, and rows that are deleted always lose it.
@@ -135,8 +135,8 @@ TRACKED: tuple[tuple[LiteralString, LiteralString, LiteralString], ...] = (
 )
 
 
-# A rewrite locks a table, and most of it is making the index of words: six seconds for 100,000 items. An eighth takes
-# less than one, whoever owns how many. Numbers are unique without an index: the workspace's lock gives them, one after
+# A rewrite locks a table, and most of it is making the index of words: six seconds for 100,000 items. A quarter takes
+# two, whoever owns how many. Numbers are unique without an index: the workspace's lock gives them, one after
 # the other. What belongs to the table is read from the catalogue and made again.
 _REBUILD_ITEMS: LiteralString = """
 DO $d$
@@ -200,15 +200,15 @@ END $d$;
 """
 PARTITION_ITEMS: LiteralString = _REBUILD_ITEMS.format(
     partitioned=" PARTITION BY HASH (id)",
-    partitions="""FOR part IN 0..7 LOOP
+    partitions="""FOR part IN 0..3 LOOP
         EXECUTE format('CREATE TABLE modules.items_%s PARTITION OF modules.items
-            FOR VALUES WITH (MODULUS 8, REMAINDER %1$s)', part);
+            FOR VALUES WITH (MODULUS 4, REMAINDER %1$s)', part);
         EXECUTE format('ALTER TABLE modules.items_%s ENABLE ROW LEVEL SECURITY', part);
         EXECUTE format('ALTER TABLE modules.items_%s FORCE ROW LEVEL SECURITY', part);
         EXECUTE format('CREATE POLICY owner_counts ON modules.items_%s FOR SELECT TO mcpist_owner USING (true)', part);
     END LOOP;""",
     numbers="CREATE INDEX items_numbers ON modules.items (tenant_id, workspace_id, type, number)",
-    # As its table is numbered. Statistics of all eight together would keep what is deleted of each.
+    # As its table is numbered. Statistics of all four together would keep what is deleted of each.
     named="""FOR step IN SELECT format('ALTER INDEX %s RENAME TO %I', i.inhrelid::regclass,
             substr(t.relname, 1, 7) || substr(w.relname, 6))
         FROM pg_inherits i JOIN pg_class w ON w.oid = i.inhparent JOIN pg_index x ON x.indexrelid = i.inhrelid
