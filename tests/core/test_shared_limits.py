@@ -23,7 +23,7 @@ calls = memory.create_caller_limits("calls", 0.001, 30_000, 1000, clock=time.mon
 print("ready", flush=True)
 sys.stdin.readline()
 passed = 0
-for number in range(20_000):
+for number in range(12_000):
     try:
         calls.enter("one")()
     except LimitReached:
@@ -173,11 +173,12 @@ def _is_refused(limits: CallerLimits, key: str) -> bool:
     return False
 
 
-def test_twenty_thousand_callers_have_room(workers) -> None:
+def test_twelve_thousand_callers_have_room(workers) -> None:
+    """All of them at once in a call; the key by which they are spread is another one each time."""
     limits = workers[0].create_caller_limits("calls", 1, 1, 1, clock=Clock())
-    for number in range(20_000):
+    for number in range(12_000):
         limits.enter(f"mcp_{number:08x}")
-    assert len(limits) == 20_000 < SETS * WAYS / 3
+    assert len(limits) == 12_000 < SETS * WAYS / 5
 
 
 def test_a_worker_with_fewer_connections_is_known(workers) -> None:
