@@ -79,6 +79,11 @@ class MigrationProcess:
         )
         raise error from MigrationTraceback(answer.get("traceback", ""))
 
+    def end(self) -> None:
+        """End a process that got no order."""
+        with self._process:
+            self._process.kill()
+
     def _exchange(self, order: bytes) -> dict[str, Any]:
         """Send the order and wait for the process's end; the answer is empty where there is none."""
         assert self._process.stdin is not None

@@ -141,6 +141,8 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret], *, up
         await _harden(connection)
         await _note_compatibility(connection)
     finally:
+        while _prepared:  # there was nothing to do for it
+            _prepared.pop().end()
         await connection.close()
     return SchemaChange(current, head)
 

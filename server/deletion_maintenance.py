@@ -44,7 +44,7 @@ async def purge_deleted(
     address: DatabaseAddress, *, is_embedded: bool, deleted_before: datetime | None = None, waits: bool = True
 ) -> PurgeResult:
     """Delete documents whose parent is gone, and rewrite the tables that hold rows deleted before a time, None for all.
-    Who uses a table waits for it meanwhile: a second for 2,000 passages or 12,500 items.
+    Who uses a table waits for it meanwhile: a second for 2,000 passages or 18,000 items.
 
     `is_embedded`: the database is the data folder's own, whose write-ahead log goes away, too. `waits`: until another
     process that does the same is ready; else nothing is done then.

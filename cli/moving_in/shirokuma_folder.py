@@ -53,7 +53,7 @@ class _ShirokumaFile:
 
     @property
     def type(self) -> str:
-        """What the front matter says, else the folder, else the beginning of the file's name."""
+        """Type that the front matter names, else the folder, else the beginning of the file's name."""
         folder, _, name = self.place.rpartition("/")
         named = _NAMED_FILE.fullmatch(name.removesuffix(".md"))
         return str(self.fields.get("type") or folder.partition("/")[0] or (named[1] if named else ""))
@@ -66,7 +66,7 @@ class _ShirokumaFile:
 
     @property
     def related(self) -> list[str]:
-        """What it is related to, as it is written there."""
+        """Related items, as they are written there."""
         return [one for name in RELATED for one in _read_list(self.fields.get(name))]
 
 

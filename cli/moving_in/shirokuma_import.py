@@ -23,7 +23,7 @@ class ShirokumaImport:
 
     @property
     def report(self) -> ItemReport:
-        """What was written of the items, and what was refused."""
+        """Report of the items that were written and of those that were refused."""
         return self._items.report
 
     def run(self, caller: "ToolCaller | None", tell: Callable[[str], None]) -> None:

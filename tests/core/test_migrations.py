@@ -1,6 +1,7 @@
 """The schema goes up, down and up again; a second start has nothing to do."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from core.migrations import (
     get_head_revision,
     list_revisions,
     migrate,
+    prepare_migration,
 )
 from core.secret import Secret
 from tests.support.eventually import within
@@ -143,6 +145,15 @@ async def test_a_migration_ends_with_the_process_that_began_it(database_server: 
 
             await within(5, has_ended)
         assert await _revision(database) is None
+
+
+async def test_a_prepared_process_that_has_nothing_to_do_ends(database: ScratchDatabase) -> None:
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    before = children.read_text()
+    prepare_migration()
+    assert children.read_text() != before
+    await migrate(database.admin, PASSWORDS)
+    assert children.read_text() == before
 
 
 @pytest.mark.parametrize("schema", ["auth", "vault"])
