@@ -101,9 +101,10 @@ class JobEvents:
     def __init__(self, address: DatabaseAddress) -> None:
         self._address = address
         self._watched: dict[UUID, set[Change]] = {}
-        self._listeners: set[Listener] = set()
+        self._listeners: dict[Listener, Callable[[], None] | None] = {}
         self._people: dict[UUID, set[PersonalChanges]] = {}
         self._is_used = asyncio.Event()
+        self._is_listening = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
@@ -141,14 +142,21 @@ class JobEvents:
                 del self._people[user_id]
 
     @contextlib.contextmanager
-    def listen(self, listener: Listener) -> Generator[None]:
-        """Have `listener` called with tenant, person, job and state at every change of any job."""
-        self._listeners.add(listener)
+    def listen(self, listener: Listener, wake: Callable[[], None] | None = None) -> Generator[None]:
+        """Have `listener` called with tenant, person, job and state at every change of any job, and `wake` when changes
+        may have been missed: listening begins after this returns, and anew after a lost connection."""
+        self._listeners[listener] = wake
         self._begin()
         try:
             yield
         finally:
-            self._listeners.discard(listener)
+            del self._listeners[listener]
+
+    async def wait_until_listening(self, timeout: float) -> None:
+        """Wait until announcements arrive, but no longer than `timeout` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._is_listening.wait()
 
     def _begin(self) -> None:
         self._is_used.set()
@@ -173,12 +181,14 @@ class JobEvents:
         connection = await connect(self._address, command_timeout=RETRY_SECONDS)
         try:
             await connection.add_listener(CHANGE_CHANNEL, self._on_announcement)
+            self._is_listening.set()
             self._wake_all()
             while self._watched or self._listeners or self._people:
                 await asyncio.sleep(KEEPALIVE_SECONDS)
                 await connection.execute("SELECT 1")  # a machine that is gone closes no connection
             self._is_used.clear()
         finally:
+            self._is_listening.clear()
             connection.terminate()
 
     def _wake_all(self) -> None:
@@ -188,6 +198,9 @@ class JobEvents:
                 change.announce()
         for changes in itertools.chain.from_iterable(self._people.values()):
             changes.note_all()
+        for wake in self._listeners.values():
+            if wake is not None:
+                wake()
 
     def _on_announcement(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         parts = str(payload).split(" ")

@@ -29,6 +29,8 @@ MAX_STREAMS_PER_PERSON, MAX_STREAMS = 8, 2_000
 PING_SECONDS = 15.0
 MIN_LIFETIME_SECONDS, MAX_LIFETIME_SECONDS = 240.0, 480.0
 """A stream ends after a while, not all at the same time: a load balancer shall be able to move them."""
+LISTEN_SECONDS = 2.0
+"""Longest wait of a new stream for announcements of jobs; it begins without them where the database does not answer."""
 MAX_REPLAYED_EVENTS = 2 * MAX_HINTS_READ
 """Whoever is further behind is told to read everything again."""
 MAX_REPLAYED_DEPLOYMENT_EVENTS = 20
@@ -115,6 +117,7 @@ class HintStream:
         self._deployment_position = 0
         self._jobs: dict[UUID, str] = {}
         """Jobs that have changed and are not told yet, with their states."""
+        self._may_have_missed_jobs = False
 
     def stop(self, reason: str = "gone") -> None:
         """End the stream for a reason, which it tells."""
@@ -203,11 +206,22 @@ class HintStream:
                 self._jobs[job_id] = state
                 self._watch.tell()
 
-        with self._streams.jobs.listen(note):
+        def wake() -> None:
+            self._may_have_missed_jobs = True
+            if self._watch is not None:
+                self._watch.tell()
+
+        with self._streams.jobs.listen(note, wake):
+            await self._streams.jobs.wait_until_listening(LISTEN_SECONDS)
+            self._may_have_missed_jobs = False  # whoever hears that the stream is ready reads everything
             yield
 
     def _take_job_hints(self) -> list[ChangeHint]:
+        """Take what has changed: each job, or all of them where some changes may have been missed."""
         changed, self._jobs = self._jobs, {}
+        if self._may_have_missed_jobs:
+            self._may_have_missed_jobs = False
+            return [ChangeHint(0, "jobs", "", "")]
         return [ChangeHint(0, "jobs", f"job.{state}", str(job_id)) for job_id, state in changed.items()]
 
     async def _may_go_on(self) -> bool:

@@ -1,11 +1,13 @@
 """Jobs of one's own, and of the tenant for administrators: shown without contents, cancelled, tried again, told of."""
 
+import asyncio
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from core.db import connect
 from core.directory.services import set_service
 from tests.admin_ui.admin_app import ACTOR, AdminApp, Tenant
 from tests.admin_ui.test_directory import everything
@@ -116,3 +118,41 @@ async def test_changes_are_told_as_they_happen(live: Live, acme: Tenant) -> None
             await user.next(1)
         with pytest.raises(TimeoutError):
             await stranger.next(1)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Until it is set, nobody listens for changes of jobs."""
+    gate = asyncio.Event()
+
+    async def connect_late(*given: Any, **options: Any) -> Any:
+        await gate.wait()
+        return await connect(*given, **options)
+
+    monkeypatch.setattr("jobs.events.connect", connect_late)
+    return gate
+
+
+async def test_a_stream_is_ready_when_announcements_arrive(live: Live, acme: Tenant, gate: asyncio.Event) -> None:
+    await live.app.seal()
+    asyncio.get_running_loop().call_later(0.3, gate.set)
+    async with live.stream(acme.user) as user:
+        await user.until("ready")
+        assert gate.is_set()
+        job = await live.app.job(acme.user, "queued")
+        assert (await user.next())["data"]["object_id"] == str(job)
+
+
+async def test_what_may_have_been_missed_is_told(
+    live: Live, acme: Tenant, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("admin_ui.api.event_streams.LISTEN_SECONDS", 0.01)
+    await live.app.seal()
+    async with live.stream(acme.user) as user:
+        await user.until("ready")
+        await live.app.job(acme.user, "queued")
+        gate.set()
+        told = await user.next()
+        assert told["data"] == {"resource": "jobs", "kind": "", "object_id": "", "request_id": ""}
+        job = await live.app.job(acme.user, "queued")
+        assert (await user.next())["data"]["object_id"] == str(job)
