@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import re
 import secrets
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -30,9 +32,12 @@ from server.role_database import CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
 from tests.support import directory
 from tests.support.eventually import within
 from tests.support.modules import Person
+from tests.support.postgres import MadeTenant, ScratchDatabase
 from tests.support.running_product import MCPIST, data_folder, environment, free_port
 from tests.support.search_engine import ToyEmbedders
 from tests.support.stored_texts import (
+    ADD_COUNT,
+    ADD_DOCUMENT,
     replace_item,
     store_entity,
     store_everywhere,
@@ -42,8 +47,10 @@ from tests.support.stored_texts import (
     store_workspace,
 )
 
+MakeTenant = Callable[..., Awaitable[MadeTenant]]
 ACTOR = Actor("tester")
 LETTERS = "bcdfghjkmnpqrtvwxz"
+CANARY = re.compile(rb"zqx[bcdfghjkmnpqrtvwxz]{3}")
 REPEATED = 7
 """Times that a canary has its six letters: compression puts a byte between eight, and leaves one of them whole."""
 
@@ -78,7 +85,16 @@ async def opened(home: Path) -> AsyncIterator[Opened]:
         open_role_database(deployment, GATEWAY_ROLE, max_connections=4) as gateway,
         open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console,
     ):
+        await stop_autovacuum(deployment.admin)
         yield Opened(deployment, gateway, console, SearchEngine(gateway, ToyEmbedders()), home)
+
+
+async def stop_autovacuum(admin: DatabaseAddress) -> None:
+    """Keep its snapshots away: a rewrite that meets one is postponed."""
+    connection = await connect(admin)
+    await connection.execute("ALTER SYSTEM SET autovacuum = off")
+    await connection.execute("SELECT pg_reload_conf()")
+    await connection.close()
 
 
 def make_canary() -> str:
@@ -87,17 +103,28 @@ def make_canary() -> str:
 
 def find_files(home: Path, canary: str) -> list[str]:
     """The database's files, the write-ahead log among them, in which a canary is."""
-    return find_bytes(home, [canary[: len(canary) // REPEATED].encode()])
+    return find_canaries(home, {"": canary}).get("", [])
+
+
+def find_canaries(home: Path, canaries: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of the canaries that are in files of the database, with these files."""
+    names = {canary[: len(canary) // REPEATED].encode(): name for name, canary in canaries.items()}
+    found = defaultdict[str, list[str]](list)
+    for path, content in read_files(home):
+        for canary in set(CANARY.findall(content)) & names.keys():
+            found[names[canary]].append(path.name)
+    return dict(found)
 
 
 def find_bytes(home: Path, needles: Sequence[bytes]) -> list[str]:
     """The database's files in which one of these is."""
-    found = []
+    return [path.name for path, content in read_files(home) if any(needle in content for needle in needles)]
+
+
+def read_files(home: Path) -> Iterator[tuple[Path, bytes]]:
     for path in (home / "postgres").rglob("*"):
         if path.is_file() and not path.is_socket():
-            content = path.read_bytes()
-            found += [path.name for needle in needles if needle in content][:1]
-    return found
+            yield path, path.read_bytes()
 
 
 async def make_people(opened: Opened, slug: str) -> tuple[UUID, UUID, UUID]:
@@ -163,8 +190,7 @@ async def test_nothing_deleted_can_be_read_from_the_files(opened: Opened) -> Non
     connection = await connect(opened.admin)
     await connection.execute("ANALYZE")
     await connection.execute("CHECKPOINT")
-    for name in names:
-        assert find_files(opened.home, canaries[name]), f"{name}: the search of the files is blind"
+    assert find_canaries(opened.home, canaries).keys() == canaries.keys(), "the search of the files is blind"
     assert find_bytes(opened.home, vectors)
     assert await opened.purge() == PurgeResult((), ())
 
@@ -186,10 +212,9 @@ async def test_nothing_deleted_can_be_read_from_the_files(opened: Opened) -> Non
     result = await opened.purge()
     assert result.postponed == ()
     assert "search.collections" in result.rewritten
-    gone = {name: find_files(opened.home, canaries[name]) for name in names if name != "kept"}
-    assert not any(gone.values()), gone
+    left = find_canaries(opened.home, canaries)
+    assert left.keys() == {"kept"}, left
     assert find_bytes(opened.home, vectors) == []
-    assert find_files(opened.home, canaries["kept"])
     assert (await opened.engine.search(mine, canaries["kept"]))[0].collection == places["kept"]
     statistics = await connection.fetch(
         """SELECT tablename, attname FROM pg_stats s WHERE schemaname = 'search' AND NOT EXISTS (
@@ -223,12 +248,10 @@ async def test_nothing_deleted_of_modules_can_be_read_from_the_files(opened: Ope
     await store_job(connection, tenant, ada, canaries["job"])
     await connection.execute("ANALYZE")
     await connection.execute("CHECKPOINT")
-    for name in names:
-        assert find_files(opened.home, canaries[name]), f"{name}: the search of the files is blind"
+    assert find_canaries(opened.home, canaries).keys() == canaries.keys(), "the search of the files is blind"
     assert (await opened.purge()).postponed == ()
     assert await opened.purge() == PurgeResult((), ())
-    for name in names:
-        assert find_files(opened.home, canaries[name]), name
+    assert find_canaries(opened.home, canaries).keys() == canaries.keys()
 
     await replace_item(items, changed)
     await items.call("rename_workspace", workspace=canaries["changed"], name="plans")
@@ -250,8 +273,8 @@ async def test_nothing_deleted_of_modules_can_be_read_from_the_files(opened: Ope
     assert find_files(opened.home, canaries["item"]), "VACUUM alone would do"
 
     assert (await opened.purge()).postponed == ()
-    gone = {name: find_files(opened.home, canaries[name]) for name in names if name != "kept"}
-    assert not any(gone.values()), gone
+    left = find_canaries(opened.home, canaries)
+    assert left.keys() == {"kept"}, left
     found = await items.call("search_items", query=canaries["kept"], workspace=canaries["kept"])
     assert found["items"][0]["tags"] == [canaries["kept"]]
     await connection.close()
@@ -296,6 +319,48 @@ async def test_a_table_in_use_is_rewritten_later(opened: Opened) -> None:
         assert (await opened.purge()).postponed == ("search.collections",)
     await connection.close()
     assert await opened.purge() == PurgeResult(("search.collections",), ())
+
+
+LATE_INDEX = """
+CREATE FUNCTION modules.wait_for_gate(key text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+    BEGIN PERFORM pg_advisory_lock_shared(9); PERFORM pg_advisory_unlock_shared(9); RETURN key; END $$;
+ALTER TABLE modules.documents DROP CONSTRAINT documents_pkey;
+CREATE INDEX gate ON modules.documents (modules.wait_for_gate(key));
+ALTER TABLE modules.documents ADD PRIMARY KEY (tenant_id, user_id, module, key);
+"""
+"""Between the copy of a rewrite and the new primary key, it waits for a lock."""
+
+
+async def test_what_a_transaction_sees_until_the_middle_of_a_rewrite_is_not_left(
+    database: ScratchDatabase, make_tenant: MakeTenant
+) -> None:
+    tenant = await make_tenant()
+    async with (
+        database.admin_connection() as admin,
+        database.admin_connection() as looking,
+        database.open("mcpist_gateway") as gateway,
+    ):
+        await admin.execute(LATE_INDEX)
+        async with gateway.personal(tenant.id, tenant.users[0]) as work:
+            await work.execute(ADD_COUNT)
+            for key in range(100):
+                await work.execute(ADD_DOCUMENT, f"{key}", "x" * 1_000)
+        await looking.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        await looking.fetchval("SELECT count(*) FROM core.tenants")
+        await admin.execute("DELETE FROM modules.documents WHERE key <> '0'")
+        await admin.execute("SELECT pg_advisory_lock(9)")
+        purge = asyncio.create_task(purge_deleted(database.admin, is_embedded=False))
+
+        async def has_ended_or_waits() -> bool:
+            waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)"
+            return purge.done() or await admin.fetchval(waits)
+
+        await within(10, has_ended_or_waits)
+        await looking.execute("ROLLBACK")
+        await admin.execute("SELECT pg_advisory_unlock(9)")
+        if "modules.documents" in (await purge).postponed:
+            assert (await purge_deleted(database.admin, is_embedded=False)).rewritten == ("modules.documents",)
+        assert await admin.fetchval("SELECT pg_relation_size('modules.documents')") == 8192, "the row that is kept"
 
 
 async def test_nobody_waits_for_the_mark_of_somebody_else(opened: Opened) -> None:
