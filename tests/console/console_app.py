@@ -62,6 +62,13 @@ RULES = """axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21a
   .then(({violations}) => violations.map((found) => `${found.id}: ${found.help}\\n`
     + found.nodes.slice(0, 3).map((node) => `  ${node.html.slice(0, 300)}\\n  ${node.failureSummary}`).join('\\n')))"""
 
+COVERED = """[...document.querySelectorAll('[role$=dialog] button')].filter((button) => {
+    const {left, top, width, height} = button.getBoundingClientRect()
+    const shown = document.elementFromPoint(left + width / 2, top + height / 2)
+    return shown?.closest('[data-react-aria-top-layer]') && !shown.closest('[role$=dialog]')
+  }).map((button) => button.ariaLabel ?? button.textContent)"""
+"""Buttons of dialogs on which a toast lies."""
+
 
 def require_console() -> None:
     """Build the console unless it is built; skips the test where that is impossible."""
@@ -149,11 +156,12 @@ class ConsoleApp:
         await page.context.add_cookies([{"name": name, "value": value, "url": self.identity.url}])
 
     async def look(self, page: Page, name: str) -> None:
-        """Keep a picture, and fail where axe finds something or the page scrolls sideways."""
+        """Keep a picture, and fail where axe finds something, the page scrolls sideways, or a toast lies on a button."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         await page.screenshot(path=PICTURES / f"{name}.png")
         wide, visible = await page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
         assert wide <= visible, f"{name} scrolls sideways: {wide} px of {visible}"
+        assert await page.evaluate(COVERED) == [], f"{name}: a toast covers buttons"
         found = await find_axe_violations(page)
         assert not found, f"{name}\n" + "\n".join(found)
 
