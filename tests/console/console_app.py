@@ -156,7 +156,7 @@ class ConsoleApp:
         await page.context.add_cookies([{"name": name, "value": value, "url": self.identity.url}])
 
     async def look(self, page: Page, name: str) -> None:
-        """Keep a picture, and fail where axe finds something, the page scrolls sideways, or a toast lies on a button."""
+        """Keep a picture, and fail where axe finds something, the page scrolls sideways or a toast covers a button."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         await page.screenshot(path=PICTURES / f"{name}.png")
         wide, visible = await page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
