@@ -21,7 +21,8 @@ def pytest_runtest_logstart(nodeid: str) -> None:
 
 
 def _replace_handler() -> None:
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # Ignored: the tests were started in the background of a shell's script, which what they start would inherit.
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_IGN):
         signal.signal(signal.SIGINT, _interrupt)
 
 
