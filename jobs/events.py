@@ -173,9 +173,10 @@ class JobEvents:
         self._task = self._task or asyncio.current_task()
         while True:
             await self._is_used.wait()
-            with contextlib.suppress(*CONNECTION_ERRORS, asyncpg.PostgresError, Unavailable):
+            try:
                 await self._listen()
-            await asyncio.sleep(RETRY_SECONDS)
+            except (*CONNECTION_ERRORS, asyncpg.PostgresError, Unavailable):
+                await asyncio.sleep(RETRY_SECONDS)
 
     async def _listen(self) -> None:
         connection = await connect(self._address, command_timeout=RETRY_SECONDS)
